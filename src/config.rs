@@ -1,0 +1,3 @@
+//! Text to a resolved fleet: load, include, check, interpolate, resolve with origin.
+
+pub mod desired;

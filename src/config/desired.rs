@@ -1,0 +1,278 @@
+//! The resolved fleet: what the operator wants, every default filled in and nothing left to look up.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agents::kind::Kind;
+use crate::spec::name::Name;
+
+/// The whole fleet.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Desired {
+    /// Its name, the ownership scope.
+    pub fleet: Option<Name>,
+    /// The former name (`moved: {from}` at the top level).
+    pub moved_from: Option<Name>,
+    /// Real paths of every file read, sorted; `-` for standard input.
+    pub sources: Vec<PathBuf>,
+    /// Names of `${env:NAME}` values used.
+    pub from_environment: Vec<String>,
+    /// Fleet-wide policy.
+    pub policy: Policy,
+    /// The kinds that sessions use, by name.
+    pub kinds: BTreeMap<Name, Kind>,
+    /// The sessions.
+    pub sessions: BTreeMap<Name, Session>,
+}
+
+/// Fleet-wide policy (`policy:`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// `apply` reaps what was removed from the files.
+    pub prune: bool,
+    /// More reaps than this in one apply are blocked as a whole.
+    pub max_reap: usize,
+    /// At most this many sessions run, by priority, then name.
+    pub max_running: Option<usize>,
+    /// Launches in flight at once.
+    pub parallel: usize,
+    /// Time between two launches.
+    pub stagger: Duration,
+    /// `watch` reaps what was removed.
+    pub watch_prune: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            prune: true,
+            max_reap: 5,
+            max_running: None,
+            parallel: 4,
+            stagger: Duration::from_millis(250),
+            watch_prune: false,
+        }
+    }
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its name.
+    pub name: Name,
+    /// The former name (`moved: {from}`).
+    pub moved_from: Option<Name>,
+    /// The profile's name, for display; none for a raw invocation.
+    pub profile: Option<Name>,
+    /// The kind's name: a key of [`Desired::kinds`].
+    pub kind: Name,
+    /// The invocation, slots unfilled. Never empty.
+    pub invocation: Vec<String>,
+    /// The explicit resume command, slots unfilled.
+    pub resume: Option<Vec<String>>,
+    /// Working directory.
+    pub dir: Dir,
+    /// Choices the kind turns into flags.
+    pub choices: Choices,
+    /// Hooks are injected where the kind has them.
+    pub hooks: bool,
+    /// Environment of the agent: literals (env files included) and references.
+    pub env: BTreeMap<String, EnvValue>,
+    /// References that yield many variables (`format: dotenv`), in order.
+    pub env_bundles: Vec<SecretRef>,
+    /// The prompt's text (of `prompt` or `prompt_file`).
+    pub prompt: Option<String>,
+    /// Wanted running, or stopped.
+    pub running: bool,
+    /// Shown title.
+    pub title: Option<String>,
+    /// Labels for selection.
+    pub labels: BTreeMap<String, String>,
+    /// Higher runs first.
+    pub priority: i64,
+    /// What to do when the agent ends.
+    pub restart: Restart,
+    /// When a change may restart it.
+    pub update: UpdateWhen,
+    /// Time between TERM and KILL.
+    pub stop_grace: Duration,
+    /// What to do when its conversation is lost.
+    pub on_lost_conversation: OnLost,
+    /// An assigned, never reported conversation may be resumed (profile choice `resume_assigned`).
+    pub resume_assigned: bool,
+    /// Never reaped, never restarted fresh.
+    pub protect: bool,
+    /// Extra plain terminals.
+    pub tabs: BTreeMap<Name, Tab>,
+    /// A command before the launch.
+    pub before_launch: Option<BeforeLaunch>,
+}
+
+/// A working directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dir {
+    /// As written, variables filled: `~/src/api`.
+    pub spelling: String,
+    /// Absolute, `~` expanded, links intact.
+    pub path: PathBuf,
+}
+
+/// Choices of a session; `None` leaves the agent's own default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choices {
+    /// Model name.
+    pub model: Option<String>,
+    /// Effort level.
+    pub effort: Option<String>,
+    /// Permission posture.
+    pub permissions: Permissions,
+    /// Trust in the directory.
+    pub trust: Option<Trust>,
+}
+
+/// Permission posture.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permissions {
+    /// The agent's own default.
+    #[default]
+    Default,
+    /// Nothing is asked.
+    Yolo,
+}
+
+/// Trust in the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// Trusted for this launch.
+    Trusted,
+    /// Not trusted for this launch.
+    Untrusted,
+}
+
+/// One environment variable.
+#[derive(Clone, PartialEq, Eq)]
+pub enum EnvValue {
+    /// A value written in the fleet or an env file. Counts by salted hash; never printed.
+    Literal(String),
+    /// A reference, fetched when a launch needs it. Counts by the reference.
+    Secret(SecretRef),
+}
+
+impl std::fmt::Debug for EnvValue {
+    /// Never shows a literal value.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Literal(_) => f.write_str("Literal(hidden)"),
+            Self::Secret(reference) => f.debug_tuple("Secret").field(reference).finish(),
+        }
+    }
+}
+
+/// Where a secret comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SecretRef {
+    /// A file's content, one trailing newline cut.
+    File {
+        /// Absolute path, `~` expanded.
+        path: PathBuf,
+        /// A change of the content restarts the session (`on_change: restart`).
+        restart_on_change: bool,
+    },
+    /// A command's output, one trailing newline cut.
+    Command {
+        /// The command; no shell sees it.
+        argv: Vec<String>,
+    },
+}
+
+/// What to do when the agent ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restart {
+    /// When at all.
+    pub when: RestartWhen,
+    /// First delay after the immediate one.
+    pub initial: Duration,
+    /// Longest delay.
+    pub max: Duration,
+    /// Health of this length forgets earlier failures.
+    pub reset_after: Duration,
+    /// More failures than this in a row are a crash loop.
+    pub max_restarts: u32,
+}
+
+impl Default for Restart {
+    fn default() -> Self {
+        Self {
+            when: RestartWhen::OnFailure,
+            initial: Duration::from_secs(1),
+            max: Duration::from_secs(300),
+            reset_after: Duration::from_secs(600),
+            max_restarts: 5,
+        }
+    }
+}
+
+/// When an ended agent is launched again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RestartWhen {
+    /// Never.
+    Never,
+    /// Unless it ended with status 0.
+    #[default]
+    OnFailure,
+    /// Always.
+    Always,
+}
+
+/// When a change may restart a running agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UpdateWhen {
+    /// At once.
+    #[default]
+    Now,
+    /// When it is idle.
+    Idle,
+    /// Only by `restart`.
+    Manual,
+}
+
+/// What to do when a conversation is lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnLost {
+    /// Block the session.
+    #[default]
+    Block,
+    /// Start anew.
+    Fresh,
+}
+
+/// An extra terminal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tab {
+    /// Its command; none is the login shell.
+    pub run: Option<Vec<String>>,
+    /// Its directory; none is the session's.
+    pub dir: Option<Dir>,
+    /// Extra environment, literals only.
+    pub env: BTreeMap<String, EnvValue>,
+}
+
+/// A command run in the pane before the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeforeLaunch {
+    /// The command; no shell sees it.
+    pub run: Vec<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Before resumes too (`on: always`).
+    pub always: bool,
+}

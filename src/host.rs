@@ -1,0 +1,15 @@
+//! The ports: everything of the system that farhelm reads or changes goes through a trait of this module.
+//!
+//! Each port has two implementations: `real` (this machine) and `sim` (a seeded simulation of it). Nothing above
+//! this module calls tmux, reads `/proc`, sends a signal, looks at a clock or opens a state file by itself.
+
+pub mod clock;
+pub mod disk;
+pub mod process;
+pub mod scope;
+pub mod tmux;
+
+/// All ports of one machine.
+pub trait Host: clock::Clock + disk::Disk + process::Processes + scope::Scopes + tmux::Tmux {}
+
+impl<T: clock::Clock + disk::Disk + process::Processes + scope::Scopes + tmux::Tmux> Host for T {}

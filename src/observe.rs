@@ -1,0 +1,3 @@
+//! Joins panes, processes and reports into [`observed::Observed`].
+
+pub mod observed;

@@ -1,0 +1,5 @@
+//! The types of the fleet file: what an operator may write, documented once for the parser, the JSON schema and
+//! `explain`.
+
+pub mod duration;
+pub mod name;

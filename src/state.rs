@@ -1,0 +1,5 @@
+//! farhelm's memory: records, tombstones, the lock, events, and the stamps from which a lost record is rebuilt.
+
+pub mod fields;
+pub mod record;
+pub mod stamp;

@@ -1,0 +1,144 @@
+//! Hashes of launch-class fields: what decides whether a running session differs from the files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::config::desired::{EnvValue, Permissions, Session, Trust};
+
+/// Version of the canonical form below; another version is compared as "unknown", never as "changed".
+pub const VERSION: u32 = 1;
+
+/// A field whose change restarts a session. The text form (`command`, `env.TOKEN`) is used in records, stamps, plans.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Field {
+    /// The kind.
+    Kind,
+    /// The invocation.
+    Command,
+    /// The directory's spelling.
+    Dir,
+    /// `model`.
+    Model,
+    /// `effort`.
+    Effort,
+    /// `permissions`.
+    Permissions,
+    /// `trust`.
+    Trust,
+    /// `hooks`.
+    Hooks,
+    /// One environment variable, or (`env.*`) a bundle of them.
+    Env(String),
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind => f.write_str("kind"),
+            Self::Command => f.write_str("command"),
+            Self::Dir => f.write_str("dir"),
+            Self::Model => f.write_str("model"),
+            Self::Effort => f.write_str("effort"),
+            Self::Permissions => f.write_str("permissions"),
+            Self::Trust => f.write_str("trust"),
+            Self::Hooks => f.write_str("hooks"),
+            Self::Env(name) => write!(f, "env.{name}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Field {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Ok(match text.as_str() {
+            "kind" => Self::Kind,
+            "command" => Self::Command,
+            "dir" => Self::Dir,
+            "model" => Self::Model,
+            "effort" => Self::Effort,
+            "permissions" => Self::Permissions,
+            "trust" => Self::Trust,
+            "hooks" => Self::Hooks,
+            other => match other.strip_prefix("env.") {
+                Some(name) if !name.is_empty() => Self::Env(name.to_owned()),
+                _ => return Err(format!("`{other}` is no launch-class field")),
+            },
+        })
+    }
+}
+
+impl From<Field> for String {
+    fn from(field: Field) -> Self {
+        field.to_string()
+    }
+}
+
+/// Hashes by field: 16 hexadecimal digits each, salted per session.
+pub type Fields = BTreeMap<Field, String>;
+
+/// Values that may be shown, by field: never an environment value.
+pub type Shown = BTreeMap<Field, Vec<String>>;
+
+/// The hashes of `session`'s launch-class fields under `salt`. Absent choices have no entry, so that a default spelled
+/// out and a default left out are the same.
+#[must_use]
+pub fn hashes(session: &Session, salt: &str) -> Fields {
+    let mut fields: Fields = shown(session).into_iter().map(|(field, value)| (field, hash(salt, &value))).collect();
+    for (name, value) in &session.env {
+        let parts = match value {
+            EnvValue::Literal(text) => vec!["literal".to_owned(), text.clone()],
+            EnvValue::Secret(reference) => vec!["reference".to_owned(), canonical(reference)],
+        };
+        fields.insert(Field::Env(name.clone()), hash(salt, &parts));
+    }
+    if !session.env_bundles.is_empty() {
+        let parts: Vec<String> = session.env_bundles.iter().map(canonical).collect();
+        fields.insert(Field::Env("*".to_owned()), hash(salt, &parts));
+    }
+    fields
+}
+
+/// The values of `session`'s launch-class fields that a plan may show.
+#[must_use]
+pub fn shown(session: &Session) -> Shown {
+    let mut values = Shown::new();
+    values.insert(Field::Kind, vec![session.kind.to_string()]);
+    values.insert(Field::Command, session.invocation.clone());
+    values.insert(Field::Dir, vec![session.dir.spelling.clone()]);
+    let choices = &session.choices;
+    for (field, value) in [(Field::Model, &choices.model), (Field::Effort, &choices.effort)] {
+        if let Some(value) = value {
+            values.insert(field, vec![value.clone()]);
+        }
+    }
+    if choices.permissions == Permissions::Yolo {
+        values.insert(Field::Permissions, vec!["yolo".to_owned()]);
+    }
+    if let Some(trust) = choices.trust {
+        let word = if trust == Trust::Trusted { "trusted" } else { "untrusted" };
+        values.insert(Field::Trust, vec![word.to_owned()]);
+    }
+    if !session.hooks {
+        values.insert(Field::Hooks, vec!["off".to_owned()]);
+    }
+    values
+}
+
+fn canonical<T: Serialize>(value: &T) -> String {
+    // Plain data types with string keys: serialising them cannot fail; an empty text would only cost a restart.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn hash(salt: &str, parts: &[String]) -> String {
+    let mut digest = Sha256::new();
+    digest.update(salt.as_bytes());
+    for part in parts {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part.as_bytes());
+    }
+    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
