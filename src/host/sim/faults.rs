@@ -41,6 +41,8 @@ pub struct Faults {
     pub before_launch_fails: u32,
     /// The systemd user manager does not answer.
     pub scope_fails: u32,
+    /// Programs that are started do not end by themselves: a quiet machine can be brought to rest.
+    pub programs_last: bool,
     /// Longest time between a pane and its shim, in milliseconds.
     pub shim_ms: u64,
 }

@@ -95,6 +95,26 @@ impl World {
         self.peek(|machine| machine.files.links.insert(link.to_owned(), dir.to_owned()));
     }
 
+    /// Writes a file that was there before, durably, as an operator's verb does.
+    pub fn rewrite_file(&self, path: &Path, bytes: &[u8]) {
+        // The file's directory exists, since the file does; a missing file stays missing.
+        let _ =
+            self.peek(|machine| machine.files.read(path, u64::MAX).and_then(|_| machine.files.replace(path, bytes)));
+    }
+
+    /// A file's content, when it is there.
+    #[must_use]
+    pub fn file(&self, path: &Path) -> Option<Vec<u8>> {
+        self.machine.borrow().files.read(path, u64::MAX).ok()
+    }
+
+    /// Every pane that farhelm did not open is closed by its user.
+    pub fn close_strange_panes(&self) {
+        for (socket, pane, _) in self.all_panes().into_iter().filter(|(_, _, ours)| !ours) {
+            self.close_by_user(&socket, &pane);
+        }
+    }
+
     /// Ends the server on `socket` with SIGKILL; says whether there was one.
     pub fn kill_server(&self, socket: &Socket) -> bool {
         self.peek(|machine| {
@@ -250,6 +270,12 @@ impl World {
     #[must_use]
     pub fn remains(&self, session: &str) -> Vec<ProcessKey> {
         self.machine.borrow().remains(session)
+    }
+
+    /// Processes of sessions that are stopped (state T).
+    #[must_use]
+    pub fn frozen(&self) -> Vec<ProcessKey> {
+        self.machine.borrow().table.all().filter(|p| p.stopped && p.origin.is_some()).map(|p| p.key).collect()
     }
 
     /// The panes farhelm opened for a session: server, pane, whether its process lives.

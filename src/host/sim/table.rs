@@ -182,7 +182,7 @@ impl Machine {
 
     /// A process begins to do what its program does.
     pub fn take_up(&mut self, key: ProcessKey, habits: Habits) {
-        if let Some((after, status)) = habits.exits {
+        if let Some((after, status)) = habits.exits.filter(|_| !self.faults.programs_last) {
             self.schedule(after, Event::Exit(key, status));
         }
         for (brood, what) in habits.broods.iter().enumerate() {
