@@ -83,7 +83,7 @@ pub(super) fn number(id: &str) -> u64 {
 pub(super) fn origin_of(stamp: &StampText) -> Option<Origin> {
     Some(Origin {
         session: stamp.get("id")?.clone(),
-        tab: stamp.get("tab").cloned(),
+        tab: stamp.get("tab").filter(|tab| !tab.is_empty()).cloned(),
         generation: stamp.get("generation").and_then(|text| text.parse().ok()).unwrap_or(0),
     })
 }
