@@ -1,5 +1,6 @@
 //! What others do to the machine: operators, strangers, the power company. farhelm sees only the consequences.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::clock::Moment;
@@ -264,6 +265,14 @@ impl World {
         let machine = self.machine.borrow();
         let of = machine.table.all().filter(|p| p.agent && !p.zombie && is_of(p.origin.as_ref(), session));
         of.map(|p| p.key).collect()
+    }
+
+    /// The sessions of which a pane farhelm opened is alive.
+    #[must_use]
+    pub fn live_sessions(&self) -> BTreeSet<String> {
+        let machine = self.machine.borrow();
+        let panes = machine.servers.iter().flat_map(|server| server.panes.values());
+        panes.filter(|p| p.ours && p.end.is_none()).filter_map(|p| Some(origin_of(&p.stamp)?.session)).collect()
     }
 
     /// Living processes with the mark of `session`, those without a readable environment excepted.
