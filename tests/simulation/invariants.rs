@@ -30,6 +30,8 @@ pub struct Before {
 pub struct History {
     launched: BTreeMap<String, Session>,
     ending: BTreeSet<String>,
+    /// An operator asked to start these afresh.
+    afresh: BTreeSet<String>,
 }
 
 /// One run: what was asked.
@@ -67,6 +69,8 @@ impl Run<'_> {
                 self.remember(&records, history, event);
             }
         });
+        let asked = |record: &&Record| self.request.fresh && self.request.again.contains(&record.name);
+        history.afresh.extend(records.values().filter(asked).map(|record| record.id.to_string()));
         let tombstones = memory::tombstones(self.world);
         for (id, record) in before.records.iter().filter(|(id, _)| !records.contains_key(*id)) {
             wrong.extend(self.check_buried(before, id, record, tombstones.contains_key(id)));
@@ -175,13 +179,15 @@ fn is_agent(event: &Happened) -> bool {
     event.origin.as_ref().is_some_and(|origin| origin.tab.is_none())
 }
 
-/// Prompts given more than once to a session.
-pub fn prompts_given_twice(world: &World) -> Vec<String> {
-    let mut given: BTreeSet<(String, String)> = BTreeSet::new();
+/// Prompts given again without having changed; sessions that an operator asked to start afresh are left out.
+pub fn prompts_given_twice(world: &World, history: &History) -> Vec<String> {
+    let mut last: BTreeMap<String, String> = BTreeMap::new();
     let mut twice = Vec::new();
     for run in world.runs() {
         for prompt in run.argv.iter().filter(|word| word.starts_with("prompt of ")) {
-            if !given.insert((run.origin.session.clone(), prompt.clone())) {
+            let session = run.origin.session.clone();
+            let again = last.insert(session.clone(), prompt.clone()).as_ref() == Some(prompt);
+            if again && !history.afresh.contains(&session) {
                 twice.push(format!("`{prompt}` was given to {} again", run.origin));
             }
         }
