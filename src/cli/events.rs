@@ -1,0 +1,39 @@
+//! `events`
+
+use std::time::Duration;
+
+use crate::host::clock::Clock;
+use crate::reconcile::pass::Reconciler;
+
+use super::args::Events;
+use super::context::Context;
+use super::error::CliError;
+use super::exit::Exit;
+
+/// Between two looks for new events.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Prints the event log, one JSON document a line.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn run(context: &Context, args: &Events) -> Result<Exit, CliError> {
+    let machine = context.machine(true)?;
+    let setup = context.setup(&machine, "events", None)?;
+    let reconciler = Reconciler::new(&machine, &setup)?;
+    let since = args.since.map(|period| {
+        let back = i64::try_from(period.0.as_millis()).unwrap_or(i64::MAX);
+        machine.now().wall_ms.saturating_sub(back)
+    });
+    let mut reader = reconciler.store().events();
+    loop {
+        let lines = reader.read(since)?;
+        if !lines.is_empty() {
+            context.output.data(&lines.concat())?;
+        }
+        if !args.follow || machine.interrupt() != crate::host::clock::Interrupt::None {
+            return Ok(Exit::Ok);
+        }
+        machine.sleep(LOOK);
+    }
+}
