@@ -306,4 +306,35 @@ pub struct Recorded {
     pub records: BTreeMap<Name, Record>,
     /// Its tombstones, the newest of each name.
     pub tombstones: BTreeMap<Name, Tombstone>,
+    /// Files that may be of this fleet and cannot be understood.
+    pub damaged: Vec<Damaged>,
+}
+
+impl Recorded {
+    /// The damage that makes it unknown what is remembered of `name`: a file that says it is of that name, or, where
+    /// nothing else is remembered of it, one that does not say whose it is. Such a session must be left alone.
+    #[must_use]
+    pub fn damage(&self, name: &Name) -> Option<&Damaged> {
+        let known = self.records.contains_key(name);
+        self.damaged.iter().find(|damaged| match &damaged.name {
+            Some(of) => of == name,
+            None => !known,
+        })
+    }
+}
+
+/// A record or tombstone that is there and cannot be understood. Never the same as an absent one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file} cannot be understood ({words}); mend it, or move it away", file = .file.display())]
+pub struct Damaged {
+    /// The file.
+    pub file: PathBuf,
+    /// The session, by the file's name.
+    pub id: Option<SessionId>,
+    /// Its fleet, where that can still be read.
+    pub fleet: Option<Name>,
+    /// Its name, where that can still be read.
+    pub name: Option<Name>,
+    /// What is wrong.
+    pub words: String,
 }
