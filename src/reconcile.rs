@@ -13,4 +13,5 @@ pub mod ledger;
 pub mod opening;
 pub mod pass;
 pub mod reap;
+pub mod scopes;
 pub mod terminals;

@@ -29,7 +29,7 @@ pub fn run(context: &Context, args: &Attach) -> Result<Exit, CliError> {
         None => (None, path),
     };
     let records = reconciler.store().records()?;
-    let mut found = records.iter().filter(|r| r.name.as_str() == name && fleet.is_none_or(|f| r.fleet.as_str() == f));
+    let mut found = records.records.values().filter(|r| r.name.as_str() == name && fleet.is_none_or(|f| r.fleet.as_str() == f));
     let record = found.next().ok_or_else(|| CliError::Other(format!("no session `{path}`")))?;
     if let Some(other) = found.next() {
         let (one, two) = (&record.fleet, &other.fleet);
@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &Attach) -> Result<Exit, CliError> {
         .panes
         .iter()
         .filter_map(|pane| Some((pane, Stamp::read(&pane.stamp)?)))
-        .filter(|(_, stamp)| stamp.id == record.id && stamp.owner == setup.owner)
+        .filter(|(_, stamp)| stamp.id == record.id && stamp.owner == *reconciler.store().owner())
         .find(|(_, stamp)| stamp.tab.as_ref().map(|(name, _)| name.as_str()) == tab)
         .map(|(pane, _)| pane.id.0.clone())
         .ok_or_else(|| CliError::Other(format!("`{}` has no terminal; `farhelm status` tells why", args.target)))?;

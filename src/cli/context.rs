@@ -14,7 +14,7 @@ use crate::host::real::{self, Machine};
 use crate::host::shim;
 use crate::plan::Selection;
 use crate::reconcile::pass::Setup;
-use crate::state::owner;
+use crate::state::owner::Account;
 use crate::state::record::SessionId;
 
 use super::args::{Files, Global, Select};
@@ -86,7 +86,7 @@ impl Context {
         let sources = desired.map(|desired| desired.sources.as_slice()).unwrap_or_default();
         Ok(Setup {
             socket: real::socket(&self.global.tmux_socket, self.var("TMUX_TMPDIR").map(Path::new)),
-            owner: owner::of_this_account(machine, &state_dir),
+            account: account(),
             state_dir,
             farhelm,
             shell,
@@ -124,6 +124,11 @@ impl Context {
         }
         Ok(loaded)
     }
+}
+
+fn account() -> Account {
+    let hostname = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
+    Account { hostname, uid: nix::unistd::getuid().as_raw() }
 }
 
 /// The selection that flags describe.

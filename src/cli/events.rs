@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::host::clock::Clock;
 use crate::reconcile::pass::Reconciler;
+use crate::state::events::Follower;
 
 use super::args::Events;
 use super::context::Context;
@@ -21,15 +24,15 @@ pub fn run(context: &Context, args: &Events) -> Result<Exit, CliError> {
     let machine = context.machine(true)?;
     let setup = context.setup(&machine, "events", None)?;
     let reconciler = Reconciler::new(&machine, &setup)?;
-    let since = args.since.map(|period| {
+    let since = args.since.and_then(|period| {
         let back = i64::try_from(period.0.as_millis()).unwrap_or(i64::MAX);
-        machine.now().wall_ms.saturating_sub(back)
+        Timestamp::from_millisecond(machine.now().wall_ms.saturating_sub(back)).ok()
     });
-    let mut reader = reconciler.store().events();
+    let mut log = Follower::new(&machine, reconciler.store().layout(), since);
     loop {
-        let lines = reader.read(since)?;
-        if !lines.is_empty() {
-            context.output.data(&lines.concat())?;
+        for event in log.next_events()? {
+            let line = serde_json::to_string(&event).map_err(|error| CliError::Other(error.to_string()))?;
+            context.output.data(&line)?;
         }
         if !args.follow || machine.interrupt() != crate::host::clock::Interrupt::None {
             return Ok(Exit::Ok);

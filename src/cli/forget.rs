@@ -2,6 +2,8 @@
 
 use crate::reconcile::pass::{PassError, Reconciler};
 
+use crate::spec::name::Name;
+
 use super::args::Forget;
 use super::context::Context;
 use super::error::CliError;
@@ -18,13 +20,11 @@ pub fn run(context: &Context, args: &Forget) -> Result<Exit, CliError> {
     let reconciler = Reconciler::new(&machine, &setup)?;
     let _lock = reconciler.lock()?;
     let fleet = loaded.desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-    let recorded = reconciler.store().recorded(fleet, None, &setup.owner)?;
-    for name in &args.names {
-        let tombstone = recorded.tombstones.iter().find(|(known, _)| known.as_str() == name);
-        let Some((_, tombstone)) = tombstone else {
+    for text in &args.names {
+        let name = Name::new(text.clone()).map_err(|error| CliError::Usage(error.to_string()))?;
+        if reconciler.store().forget(fleet, &name)? == 0 {
             return Err(CliError::Other(format!("nothing is remembered of a reaped session `{name}`")));
-        };
-        reconciler.store().forget(tombstone.record.id)?;
+        }
         context.output.message(&format!("forgot {name}"));
     }
     Ok(Exit::Ok)

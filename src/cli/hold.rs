@@ -5,6 +5,7 @@ use crate::host::clock::Clock;
 use crate::plan::Request;
 use crate::reconcile::pass::{Patience, Reconciler, after};
 use crate::spec::name::Name;
+use crate::state::events::{Event, EventLog, Outcome};
 use crate::state::record::{Hold, HoldKind, Record};
 
 use super::apply::Run;
@@ -101,7 +102,13 @@ fn decide(
     }
     reconciler.store().save(&changed)?;
     for record in &changed {
-        reconciler.store().log(&crate::state::events::Event::decision(&machine.now(), verb, record, args.message.as_deref()));
+        let event = Event {
+            fleet: Some(record.fleet.clone()),
+            session: Some(record.name.clone()),
+            detail: args.message.clone(),
+            ..Event::new(machine.now(), verb, verb, Outcome::Done)
+        };
+        let _ = EventLog::new(&machine, reconciler.store().layout()).append(&[event]);
     }
     Ok(Exit::Ok)
 }

@@ -11,6 +11,7 @@ use crate::host::tmux::{PaneId, Socket, TmuxError};
 use crate::observe::observed::{AgentSeen, Observed, Seen, TabSeen};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
+use crate::state::events::Outcome;
 use crate::state::launch_files;
 use crate::state::record::{Ended, EndedHow, Phase, Record};
 use crate::state::store::Store;
@@ -18,6 +19,7 @@ use crate::state::store::Store;
 use super::ledger::Ledger;
 use super::census::Claim;
 use super::reap::{self, Target};
+use super::scopes;
 use super::terminals::{self, Terminals};
 
 /// Lines of a pane that are kept when it is closed.
@@ -86,7 +88,7 @@ impl Round<'_> {
         if let Some(first) = names.first()
             && let Err(words) = ledger.save(&names)
         {
-            ledger.event(first, "stop", "not recorded", Some(&words));
+            ledger.event(first, "record", Outcome::Failed, Some(&words));
         }
     }
 
@@ -183,13 +185,14 @@ impl Round<'_> {
             }
         });
         if let Err(words) = ledger.save(std::slice::from_ref(session)) {
-            ledger.event(session, "stop", "not recorded", Some(&words));
+            ledger.event(session, "record", Outcome::Failed, Some(&words));
         }
     }
 
     fn bury(&self, session: &Name, ledger: &mut Ledger<'_>) -> Result<(), String> {
         let Some(record) = ledger.recorded.records.get(session).cloned() else { return Ok(()) };
-        launch_files::remove_all(self.host, self.store.launch_dir(), record.id).map_err(|error| error.to_string())?;
+        let launch = self.store.layout().launch();
+        launch_files::sweep(self.host, &launch, |id, _| id != record.id).map_err(|error| error.to_string())?;
         self.store.bury(&record, self.host.now()).map_err(|error| error.to_string())?;
         ledger.recorded.records.remove(session);
         Ok(())
@@ -199,10 +202,9 @@ impl Round<'_> {
 /// Keeps a pane's last lines in `logs/`; losing them is no reason to stop.
 pub fn keep_lines(host: &dyn Host, store: &Store<'_>, record: &Record, socket: &Socket, pane: &PaneId) {
     if let Ok(text) = host.capture(socket, pane, KEPT_LINES) {
-        let path = store.log_path(record.id, record.generation());
-        let made = path.parent().map(|dir| host.make_dir(dir));
-        if made.is_some_and(|made| made.is_ok()) {
-            let _ = host.replace(&[(path, text.into_bytes())]);
+        let dir = store.layout().logs(record.id);
+        if host.make_dir(&dir).is_ok() {
+            let _ = host.replace(&[(dir.join(record.generation().to_string()), text.into_bytes())]);
         }
     }
 }
@@ -262,7 +264,7 @@ fn tab_roots(record: Option<&Record>, seen: Option<&Seen>, only: Option<&Name>, 
 fn agent_units(record: Option<&Record>, boot: &BootId) -> Vec<String> {
     let Some(record) = record else { return Vec::new() };
     let scoped = record.launches.iter().filter(|launch| launch.scoped && launch.boot == *boot);
-    scoped.map(|launch| launch_files::agent_unit(record.id, launch.generation)).collect()
+    scoped.map(|launch| scopes::agent(record.id, launch.generation)).collect()
 }
 
 fn tab_units(record: Option<&Record>, only: Option<&Name>, boot: &BootId) -> Vec<String> {
@@ -270,5 +272,5 @@ fn tab_units(record: Option<&Record>, only: Option<&Name>, boot: &BootId) -> Vec
     let tabs = record.tabs.iter().filter(|(name, tab)| {
         tab.scoped && tab.boot.as_ref() == Some(boot) && only.is_none_or(|only| only == *name)
     });
-    tabs.map(|(name, _)| launch_files::tab_unit(record.id, name)).collect()
+    tabs.map(|(name, _)| scopes::tab(record.id, name)).collect()
 }

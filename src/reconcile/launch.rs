@@ -3,16 +3,14 @@
 //! The proof is the process's own exec-time environment: only the shim's exec puts the session's marker there.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
-use crate::host::disk::DiskError;
 use crate::host::process::{MarkersRead, ProcessKey};
 use crate::host::tmux::{OpenPane, Opened, Socket};
 use crate::spec::name::Name;
-use crate::state::launch_files::{LaunchSpec, Sentinel};
+use crate::state::launch_files::{LaunchFiles, LaunchSpec};
 use crate::state::record::{Record, SessionId};
 
 use super::ledger::Ledger;
@@ -37,9 +35,9 @@ pub struct Opening {
     pub pane: OpenPane,
     /// The server.
     pub socket: Socket,
-    /// The launch file's path.
-    pub spec_path: PathBuf,
-    /// The launch file.
+    /// The launch's files.
+    pub files: LaunchFiles,
+    /// What the spec says.
     pub spec: LaunchSpec,
     /// The session's record with this launch as its intent; none for a tab.
     pub intent: Option<Box<Record>>,
@@ -156,7 +154,7 @@ impl Launcher<'_, '_> {
                     self.flying.push(Flying { opening, process, since });
                 }
                 Err(error) => {
-                    let _ = self.host.remove(&opening.spec_path);
+                    let _ = opening.files.remove(self.host);
                     steps.push((opening, Progress::Failed(error.to_string())));
                 }
             }
@@ -167,8 +165,9 @@ impl Launcher<'_, '_> {
     fn prepare(&mut self, batch: &[Opening]) -> Result<(), String> {
         self.ledger.intend(batch)?;
         for opening in batch {
-            let write = opening.spec.create(self.host, &opening.spec_path);
-            write.map_err(|error: DiskError| error.to_string())?;
+            let files = &opening.files;
+            // Of an earlier try at this generation that was cut off before its pane was opened.
+            files.remove(self.host).and_then(|()| files.write_spec(self.host, &opening.spec)).map_err(|e| e.to_string())?;
         }
         Ok(())
     }
@@ -225,7 +224,7 @@ fn stuck(host: &dyn Host, flying: &Flying) -> Option<Progress> {
     if age < STUCK {
         return None;
     }
-    let reached = host.read(&opening.spec_path, 0).is_err_and(|e| e.fault == crate::host::disk::DiskFault::Missing);
+    let reached = opening.files.spec_unread(host).is_ok_and(|unread| !unread);
     let patience = match &opening.spec.before_launch {
         Some(before) if reached => Duration::from_millis(before.timeout_ms) + STUCK,
         _ => STUCK,
@@ -238,12 +237,12 @@ fn stuck(host: &dyn Host, flying: &Flying) -> Option<Progress> {
 
 /// The process is gone: its sentinel, or the mark the shim leaves before its exec, tells whether the program ran.
 fn ended(host: &dyn Host, opening: &Opening) -> Progress {
-    match Sentinel::read(host, &opening.spec.status_file) {
-        Ok(Some(sentinel)) => Progress::Failed(sentinel.words),
-        Err(error) => Progress::Failed(error.to_string()),
-        Ok(None) if opening.spec.executed(host) => Progress::Running,
-        Ok(None) => {
-            let _ = host.remove(&opening.spec_path);
+    match (opening.files.failure(host), opening.files.exec_reached(host)) {
+        (Ok(Some(sentinel)), _) => Progress::Failed(sentinel.words),
+        (Err(error), _) | (_, Err(error)) => Progress::Failed(error.to_string()),
+        (Ok(None), Ok(true)) => Progress::Running,
+        (Ok(None), Ok(false)) => {
+            let _ = opening.files.remove(host);
             Progress::Failed("its terminal ended before the launch began (the login shell, or systemd-run)".to_owned())
         }
     }

@@ -8,7 +8,7 @@ use crate::host::clock::Moment;
 use crate::host::process::{BootId, ProcessKey};
 use crate::host::tmux::{PaneId, Socket, TmuxSession};
 use crate::spec::name::Name;
-use crate::state::events::Event;
+use crate::state::events::{Event, EventLog, Outcome};
 use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded, TabRecord};
 use crate::state::store::Store;
 
@@ -39,6 +39,7 @@ struct Young {
 pub struct Ledger<'a> {
     host: &'a dyn Host,
     store: &'a Store<'a>,
+    log: EventLog<'a>,
     boot: BootId,
     actor: String,
     fleet: Name,
@@ -79,6 +80,7 @@ impl<'a> Ledger<'a> {
         Self {
             host,
             store,
+            log: EventLog::new(host, store.layout()),
             boot,
             actor,
             fleet,
@@ -110,7 +112,7 @@ impl<'a> Ledger<'a> {
 
     /// Notes one thing done, in the outcome, on the screen and in the event log.
     pub fn note(&mut self, session: &Name, what: &str, failure: Option<String>) {
-        let result = if failure.is_some() { "failed" } else { "done" };
+        let result = if failure.is_some() { Outcome::Failed } else { Outcome::Done };
         self.event(session, what, result, failure.as_deref());
         let done = Done { session: session.clone(), what: what.to_owned(), failure };
         (self.report)(&done);
@@ -118,18 +120,15 @@ impl<'a> Ledger<'a> {
     }
 
     /// Writes an event; a full disk never fails a pass.
-    pub fn event(&self, session: &Name, action: &str, result: &str, detail: Option<&str>) {
-        self.store.log(&Event {
-            at: self.host.now(),
-            actor: self.actor.clone(),
-            fleet: self.fleet.clone(),
+    pub fn event(&self, session: &Name, action: &str, result: Outcome, detail: Option<&str>) {
+        let event = Event {
+            fleet: Some(self.fleet.clone()),
             revision: self.revision.clone(),
             session: Some(session.clone()),
-            action: action.to_owned(),
-            reason: None,
-            result: result.to_owned(),
             detail: detail.map(str::to_owned),
-        });
+            ..Event::new(self.host.now(), &self.actor, action, result)
+        };
+        let _ = self.log.append(&[event]);
     }
 
     /// Writes a batch's intents down, before its panes are opened.
@@ -211,7 +210,7 @@ impl<'a> Ledger<'a> {
         if !changed.is_empty()
             && let Err(words) = self.save(&changed)
         {
-            self.event(&changed[0], "save", "failed", Some(&words));
+            self.event(&changed[0], "record", Outcome::Failed, Some(&words));
         }
     }
 

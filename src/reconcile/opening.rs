@@ -17,7 +17,7 @@ use crate::host::tmux::{OpenPane, Place, Socket};
 use crate::plan::action::Mode;
 use crate::spec::name::Name;
 use crate::state::fields;
-use crate::state::launch_files::{self, BeforeLaunch, LaunchSpec};
+use crate::state::launch_files::{self, Before, LaunchFiles, LaunchSpec};
 use crate::state::record::{
     Conversation, Launch, MAX_LAUNCHES, Phase, Provenance, RECORD_VERSION, Record, RecordedDir, SessionId,
 };
@@ -26,6 +26,7 @@ use crate::state::store::Store;
 
 use super::launch::Opening;
 use super::pass::Setup;
+use super::scopes;
 
 /// What every opening of one pass shares.
 pub struct Workshop<'a> {
@@ -80,14 +81,14 @@ impl Workshop<'_> {
         }
         let resumed = matches!(mode, Mode::Resume { .. });
         let before = session.before_launch.as_ref().filter(|before| before.always || !resumed);
-        let before_launch = before.map(|before| BeforeLaunch {
+        let before_launch = before.map(|before| Before {
             run: before.run.clone(),
             timeout_ms: u64::try_from(before.timeout.as_millis()).unwrap_or(u64::MAX),
         });
         let prompt = carries_prompt(mode).then(|| session.prompt.as_deref().map(fields::prompt_hash)).flatten();
         let spec = self.spec(id, None, generation, argv, env, dir.clone(), before_launch)?;
         let spec = LaunchSpec { durable_exec: prompt.is_some(), ..spec };
-        let (command, scoped) = self.command(&spec, &launch_files::agent_unit(id, generation));
+        let (command, scoped) = self.command(&spec, &scopes::agent(id, generation));
         let at = self.host.now();
         let (boot, socket) = (self.boot.clone(), site.socket.clone());
         record.launches.push(Launch {
@@ -107,7 +108,7 @@ impl Workshop<'_> {
         });
         let surplus = record.launches.len().saturating_sub(MAX_LAUNCHES);
         record.launches.drain(..surplus);
-        let stamp = self.stamp(&record, None).write();
+        let stamp = Stamp::of(&record, self.store.owner()).write();
         let pane = OpenPane { place: site.place, window: session.name.to_string(), dir, argv: command, stamp };
         Ok(Opening {
             session: session.name.clone(),
@@ -115,7 +116,7 @@ impl Workshop<'_> {
             tab: None,
             pane,
             socket: site.socket,
-            spec_path: launch_files::spec_path(self.store.launch_dir(), id, None, generation),
+            files: LaunchFiles::new(&self.store.layout().launch(), id, generation, None),
             spec,
             intent: Some(Box::new(record)),
             definition: String::new(),
@@ -137,15 +138,15 @@ impl Workshop<'_> {
         let env = self.environment(&tab.env, session)?;
         let generation = record.generation();
         let spec = self.spec(record.id, Some(id), generation, argv, env, dir.clone(), None)?;
-        let (command, scoped) = self.command(&spec, &launch_files::tab_unit(record.id, name));
-        let stamp = self.stamp(record, Some((name.clone(), id))).write();
+        let (command, scoped) = self.command(&spec, &scopes::tab(record.id, name));
+        let stamp = Stamp { tab: Some((name.clone(), id)), ..Stamp::of(record, self.store.owner()) }.write();
         Ok(Opening {
             session: session.name.clone(),
             id: record.id,
             tab: Some((name.clone(), id)),
             pane: OpenPane { place: site.place, window: name.to_string(), dir, argv: command, stamp },
             socket: site.socket,
-            spec_path: launch_files::spec_path(self.store.launch_dir(), record.id, Some(id), generation),
+            files: LaunchFiles::new(&self.store.layout().launch(), record.id, generation, Some(id)),
             spec,
             intent: None,
             definition: definition(tab),
@@ -155,24 +156,21 @@ impl Workshop<'_> {
 
     /// The record of the launch to come, without the launch.
     fn record(&self, session: &Session, old: Option<&Record>, canonical: PathBuf) -> Record {
-        let salt = old.map_or_else(|| Uuid::new_v4().simple().to_string(), |record| record.salt.clone());
         let fleet = self.desired.fleet.clone().unwrap_or_else(|| session.name.clone());
-        let blank = || Record::new(SessionId(Uuid::new_v4()), fleet.clone(), session.name.clone());
-        let base = old.cloned().unwrap_or_else(blank);
+        let base = old.cloned().unwrap_or_else(|| Record::unlaunched(fleet.clone(), session));
         Record {
             version: RECORD_VERSION,
-            fleet: fleet.clone(),
+            fleet,
             name: session.name.clone(),
             kind: session.kind.clone(),
             dir: RecordedDir { spelling: session.dir.spelling.clone(), canonical },
             fields_version: fields::VERSION,
-            fields: fields::hashes(session, &salt),
+            fields: fields::hashes(session, &base.salt),
             shown: fields::shown(session),
             protect: base.protect || session.protect,
             sources: self.desired.sources.clone(),
             title: session.title.clone(),
             stop_grace_ms: u64::try_from(session.stop_grace.as_millis()).ok(),
-            salt,
             ..base
         }
     }
@@ -245,28 +243,24 @@ impl Workshop<'_> {
         argv: Vec<String>,
         env: BTreeMap<String, String>,
         dir: PathBuf,
-        before_launch: Option<BeforeLaunch>,
+        before_launch: Option<Before>,
     ) -> Result<LaunchSpec, String> {
-        let launch_dir = self.store.launch_dir();
-        let kinds = catalogue::builtin().values().chain(self.desired.kinds.values());
-        let mut unset: Vec<String> = kinds.flat_map(|kind| kind.scrub.iter().cloned()).collect();
-        unset.sort_unstable();
-        unset.dedup();
+        let files = LaunchFiles::new(&self.store.layout().launch(), session, generation, tab);
         Ok(LaunchSpec {
             version: launch_files::VERSION,
             argv,
             env,
-            unset,
+            unset: catalogue::scrubbed(self.desired.kinds.values()),
             dir,
             before_launch,
             session,
             tab,
             generation,
             token: self.store.token(session).map_err(|error| error.to_string())?,
-            socket: self.store.socket_path(),
+            socket: self.store.layout().supervisor_socket(),
             bin_dir: self.setup.farhelm.parent().map(PathBuf::from).unwrap_or_default(),
-            status_file: launch_files::status_path(launch_dir, session, tab, generation),
-            exec_file: launch_files::exec_path(launch_dir, session, tab, generation),
+            status_file: files.status,
+            exec_file: files.exec,
             durable_exec: false,
         })
     }
@@ -280,28 +274,9 @@ impl Workshop<'_> {
             }
             ScopeSupport::Unusable(_) | ScopeSupport::Unknown(_) => None,
         };
-        let path = launch_files::spec_path(self.store.launch_dir(), spec.session, spec.tab, spec.generation);
-        let command = shim::pane_command(&self.setup.shell, &self.setup.farhelm, &path, scope.as_deref());
+        let files = LaunchFiles::new(&self.store.layout().launch(), spec.session, spec.generation, spec.tab);
+        let command = shim::pane_command(&self.setup.shell, &self.setup.farhelm, &files.spec, scope.as_deref());
         (command, scope.is_some())
-    }
-
-    /// The stamp of a session's pane, or of one of its tabs'.
-    #[must_use]
-    pub fn stamp(&self, record: &Record, tab: Option<(Name, SessionId)>) -> Stamp {
-        Stamp {
-            id: record.id,
-            owner: self.setup.owner.clone(),
-            fleet: record.fleet.clone(),
-            session: record.name.clone(),
-            generation: record.generation(),
-            tab,
-            salt: record.salt.clone(),
-            fields: record.fields.clone(),
-            dir: Some(record.dir.canonical.clone()),
-            conversation: record.conversation.as_ref().map(|conversation| conversation.id.clone()),
-            protect: record.protect,
-            sources: record.sources.clone(),
-        }
     }
 }
 

@@ -19,7 +19,8 @@ use crate::spec::name::Name;
 use crate::state::error::StateError;
 use crate::state::launch_files;
 use crate::state::lock::{self, Holder};
-use crate::state::record::{OwnerId, Record, Recorded, SessionId};
+use crate::state::owner::Account;
+use crate::state::record::{Record, Recorded, SessionId};
 use crate::state::store::Store;
 
 use super::complete::complete;
@@ -38,8 +39,8 @@ pub struct Setup {
     pub state_dir: PathBuf,
     /// The tmux server of new sessions.
     pub socket: Socket,
-    /// This state directory's owner id.
-    pub owner: OwnerId,
+    /// The account.
+    pub account: Account,
     /// farhelm's own program.
     pub farhelm: PathBuf,
     /// The login shell.
@@ -119,7 +120,7 @@ impl<'a> Reconciler<'a> {
     /// # Errors
     /// When it cannot be used.
     pub fn new(host: &'a dyn Host, setup: &'a Setup) -> Result<Self, PassError> {
-        Ok(Self { host, setup, store: Store::open(host, &setup.state_dir)? })
+        Ok(Self { host, setup, store: Store::open(host, &setup.state_dir, &setup.account)? })
     }
 
     /// The state directory.
@@ -134,7 +135,7 @@ impl<'a> Reconciler<'a> {
     /// When the records cannot be read.
     pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
         let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-        let mut recorded = self.store.recorded(fleet, desired.moved_from.as_ref(), &self.setup.owner)?;
+        let mut recorded = self.store.recorded(fleet, desired.moved_from.as_ref())?;
         let ask = Ask {
             socket: &self.setup.socket,
             owner: &self.setup.owner,
@@ -277,7 +278,7 @@ impl<'a> Reconciler<'a> {
     /// When somebody else holds it for too long.
     pub fn lock(&self) -> Result<Box<dyn crate::host::disk::Lock>, PassError> {
         let holder = Holder { pid: self.host.own(), verb: self.setup.actor.clone(), since: self.host.now() };
-        Ok(lock::acquire(self.host, &self.setup.state_dir, &holder, self.setup.patience)?)
+        Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, self.setup.patience)?)
     }
 
     /// Remembers the files a fleet is applied from, unless they are not known to be its own.
