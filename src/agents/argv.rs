@@ -128,7 +128,7 @@ pub fn derivable(kind: &Kind, invocation: &[String]) -> Result<(), NotDerivable>
     if !kind.is_program(word) {
         return Err(NotDerivable::OtherProgram { word: word.to_owned(), kind: kind.name.clone() });
     }
-    for arg in &invocation[1..] {
+    for arg in invocation.iter().skip(1) {
         if arg == "--" {
             return Err(NotDerivable::OptionsEnded);
         }
