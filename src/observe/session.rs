@@ -11,8 +11,8 @@ use crate::state::launch_files::LaunchFiles;
 use crate::state::record::{EndedHow, Launch, Phase, Record, SessionId};
 use crate::state::stamp::Stamp;
 
-use super::Ask;
 use super::ending::lost;
+use super::look::Ask;
 use super::marks::Marks;
 use super::observed::{Activity, AgentSeen, Evidence, ForeignPane, Observed, PaneSeen, Seen, ServerSeen, TabSeen};
 use super::sight::{PaneRead, Sight};
@@ -103,9 +103,9 @@ impl<'a> Scene<'a> {
         }
         for pane in &self.sight.panes {
             match &pane.stamp {
-                Some(stamp) if stamp.owner == self.ask.owner => {
+                Some(stamp) if stamp.owner == *self.ask.owner => {
                     let recorded = subjects.contains_key(&stamp.id);
-                    if recorded || stamp.fleet == self.ask.fleet {
+                    if recorded || self.ask.is_of(&stamp.fleet) {
                         let subject = subjects.entry(stamp.id).or_insert_with(|| empty(stamp.id, None));
                         match &stamp.tab {
                             Some((name, tab)) => subject.tabs.push((name, *tab, pane)),
@@ -231,7 +231,7 @@ impl<'a> Scene<'a> {
     /// Why a session without a live pane could have one all the same.
     fn out_of_sight(&self, subject: &Subject) -> Option<String> {
         let launch = subject.record.and_then(Record::launch).filter(|launch| launch.boot == self.sight.boot);
-        let mut sockets = launch.map(|launch| &launch.socket).into_iter().chain([&self.ask.socket]);
+        let mut sockets = launch.map(|launch| &launch.socket).into_iter().chain([self.ask.socket]);
         if let Some(words) = sockets.find_map(|socket| self.unknown_server(socket)) {
             return Some(words);
         }
@@ -314,8 +314,8 @@ impl<'a> Scene<'a> {
         let mut foreign: BTreeMap<Name, Vec<ForeignPane>> = BTreeMap::new();
         for pane in self.sight.panes.iter().filter(|pane| pane.pane.end.is_none()) {
             if let Some(Stamp { owner, fleet, session, .. }) = &pane.stamp
-                && *fleet == self.ask.fleet
-                && *owner != self.ask.owner
+                && self.ask.is_of(fleet)
+                && owner != self.ask.owner
             {
                 let of = foreign.entry(session.clone()).or_default();
                 of.push(ForeignPane { pane: pane.pane.id.clone(), owner: owner.0.clone() });

@@ -8,7 +8,7 @@ use crate::host::process::{BootId, ProcessKey, ProcessTable};
 use crate::host::tmux::{Pane, Panes, Socket, TmuxError};
 use crate::state::stamp::Stamp;
 
-use super::Ask;
+use super::look::Ask;
 use super::observed::ServerSeen;
 
 /// Everything read in one look.

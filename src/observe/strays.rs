@@ -19,9 +19,9 @@ pub struct Stray {
     /// The process.
     pub key: ProcessKey,
     /// The session in its marks.
-    pub session: String,
+    pub session: SessionId,
     /// Its command line, at most 200 characters, harmless on a terminal.
-    pub command: String,
+    pub words: String,
     /// How long it has run.
     pub age: Duration,
 }
@@ -33,24 +33,25 @@ pub struct Stray {
 /// When the process table cannot be read.
 pub fn find(
     host: &dyn Host,
-    sockets: &[Socket],
+    sockets: &BTreeSet<Socket>,
     known: &BTreeSet<SessionId>,
     state_dir: &Path,
 ) -> Result<Vec<Stray>, ProcessError> {
     let table = host.table()?;
     let now = host.now();
-    let mut accounted: BTreeSet<String> = known.iter().map(ToString::to_string).collect();
+    let mut accounted = known.clone();
     for answer in sockets.iter().filter_map(|socket| host.panes(socket).ok()) {
         let live = answer.panes.iter().filter(|pane| pane.end.is_none());
-        accounted.extend(live.filter_map(|pane| Stamp::read(&pane.stamp)).map(|stamp| stamp.id.to_string()));
+        accounted.extend(live.filter_map(|pane| Stamp::read(&pane.stamp)).map(|stamp| stamp.id));
     }
     let marks = Marks::read(host, &table);
     let strays = marks.all().iter().filter_map(|(key, marks)| {
-        let session = marks.session.as_ref().filter(|session| !accounted.contains(*session))?;
-        is_of(marks, state_dir).then(|| Stray {
+        let session = SessionId(uuid::Uuid::try_parse(marks.session.as_deref()?).ok()?);
+        let accounted = accounted.contains(&session);
+        (!accounted && is_of(marks, state_dir)).then(|| Stray {
             key: *key,
-            session: printable(session, 40),
-            command: printable(&shell_words::join(host.argv(*key).unwrap_or_default()), 200),
+            session,
+            words: printable(&shell_words::join(host.argv(*key).unwrap_or_default()), 200),
             age: now.since(&host.started(key.start)),
         })
     });

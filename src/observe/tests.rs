@@ -19,8 +19,8 @@ use crate::state::record::{Launch, OwnerId, Phase, Record, SessionId, TabRecord}
 use crate::state::stamp::Stamp;
 use crate::state::tests::{id, launch, name, record};
 
+use super::look::{Ask, look};
 use super::observed::{AgentSeen, Observed, Seen};
-use super::{Ask, look};
 
 mod absence;
 mod presence;
@@ -38,6 +38,7 @@ pub struct Machine {
     worlds: RefCell<Vec<World>>,
     pub markers: BTreeMap<Pid, MarkersRead>,
     pub files: BTreeMap<PathBuf, Vec<u8>>,
+    pub dirs: BTreeMap<Pid, PathBuf>,
     pub boot: String,
     pub now: Moment,
     pub own: Pid,
@@ -135,6 +136,7 @@ impl Machine {
             worlds: RefCell::new(worlds),
             markers: BTreeMap::new(),
             files: BTreeMap::new(),
+            dirs: BTreeMap::new(),
             boot: "boot-1".into(),
             now: Moment { boot_ms: 500_000, wall_ms: 1_000_000_000 },
             own: 1,
@@ -147,20 +149,28 @@ impl Machine {
     pub fn look(&self, records: &[&Record]) -> Observed {
         let records: BTreeMap<Name, Record> =
             records.iter().map(|record| (record.name.clone(), (*record).clone())).collect();
-        let names = [(name("claude"), vec!["claude".to_owned()])].into();
-        look(
-            self,
-            &Ask {
-                socket: socket(),
-                owner: owner(),
-                fleet: name("web"),
-                records: &records,
-                servers: &BTreeSet::new(),
-                dirs: &[],
-                launch_dir: Path::new("/s/launch"),
-                process_names: &names,
-            },
-        )
+        self.look_for(&records, &BTreeSet::new(), Vec::new())
+    }
+
+    pub fn look_for(
+        &self,
+        records: &BTreeMap<Name, Record>,
+        servers: &BTreeSet<(Socket, ProcessKey)>,
+        dirs: Vec<(Name, PathBuf)>,
+    ) -> Observed {
+        let ask = Ask {
+            socket: &socket(),
+            owner: &owner(),
+            fleet: &name("web"),
+            moved_from: Some(&name("former")),
+            records,
+            servers,
+            dirs,
+            launch_dir: Path::new("/s/launch"),
+            process_names: &[(name("claude"), vec!["claude".to_owned()])].into(),
+            unmanaged: true,
+        };
+        look(self, &ask)
     }
 
     /// What is seen of session 1.
@@ -198,6 +208,9 @@ impl Processes for Machine {
     }
     fn argv(&self, key: ProcessKey) -> Option<Vec<String>> {
         Some(vec!["sleep".into(), format!("{}\u{1b}[2J", key.pid)])
+    }
+    fn dir(&self, key: ProcessKey) -> Option<PathBuf> {
+        self.dirs.get(&key.pid).cloned()
     }
     fn signal(&self, _: ProcessKey, _: Signal) -> Signalled {
         unreachable!("observing signals nothing")

@@ -43,19 +43,7 @@ fn a_reused_number_is_not_the_recorded_server() {
 #[test]
 fn a_server_that_another_fleet_recorded_is_not_absent_either() {
     let machine = Machine::new(&[World::without_server(&[process(SERVER, 1)])]);
-    let observed = look(
-        &machine,
-        &Ask {
-            socket: socket(),
-            owner: owner(),
-            fleet: name("web"),
-            records: &BTreeMap::new(),
-            servers: &[(socket(), key(SERVER))].into(),
-            dirs: &[],
-            launch_dir: Path::new("/s/launch"),
-            process_names: &BTreeMap::new(),
-        },
-    );
+    let observed = machine.look_for(&BTreeMap::new(), &[(socket(), key(SERVER))].into(), Vec::new());
     assert!(matches!(servers(&observed), ServerSeen::Unknown(_)));
 }
 

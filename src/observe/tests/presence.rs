@@ -99,6 +99,12 @@ fn panes_of_other_fleets_are_no_business_of_this_one() {
 }
 
 #[test]
+fn panes_of_the_fleet_under_its_former_name_are_seen() {
+    let moved = Record { fleet: name("former"), ..running() };
+    assert!(Machine::new(&[alive(&moved)]).look(&[]).sessions.contains_key(&id(1)));
+}
+
+#[test]
 fn a_pane_of_another_owner_is_foreign_and_not_ours() {
     let record = running();
     let theirs = Stamp { owner: OwnerId("ffff".into()), ..Stamp::of(&record, &owner()) }.write();
@@ -187,21 +193,22 @@ fn a_second_agent_in_a_tab_is_seen_where_environments_are_read() {
 fn directories_are_there_missing_or_unknown() {
     let machine = Machine::new(&[World::without_server(&[])]);
     let dirs = ["link", "none", "file", "locked"].map(|dir| (name(dir), PathBuf::from(format!("/{dir}"))));
-    let observed = look(
-        &machine,
-        &Ask {
-            socket: socket(),
-            owner: owner(),
-            fleet: name("web"),
-            records: &BTreeMap::new(),
-            servers: &BTreeSet::new(),
-            dirs: &dirs,
-            launch_dir: Path::new("/s/launch"),
-            process_names: &BTreeMap::new(),
-        },
-    );
+    let observed = machine.look_for(&BTreeMap::new(), &BTreeSet::new(), dirs.into());
     assert_eq!(observed.dirs[&name("link")], DirSeen::Present("/real".into()));
     assert!(matches!(&observed.dirs[&name("none")], DirSeen::Missing(words) if words.contains("does not exist")));
     assert!(matches!(&observed.dirs[&name("file")], DirSeen::Missing(words) if words.contains("not a directory")));
     assert!(matches!(observed.dirs[&name("locked")], DirSeen::Unknown(_)));
+}
+
+#[test]
+fn an_unmarked_agent_in_a_sessions_directory_is_mentioned_and_nothing_else_is() {
+    let claude = |pid, parent| Process { comm: "claude".into(), ..process(pid, parent) };
+    let others =
+        [claude(301, 1), claude(302, 301), claude(303, 1), claude(304, AGENT), claude(305, 1), process(306, 1)];
+    let mut machine = Machine::new(&[World::with(vec![pane(1, AGENT, stamp_of(&running()))], &others)]);
+    machine.dirs = (301..=306).map(|pid| (pid, PathBuf::from("/real"))).collect();
+    machine.dirs.insert(305, "/elsewhere".into());
+    machine.markers.insert(303, marks(id(9)));
+    let observed = machine.look_for(&BTreeMap::new(), &BTreeSet::new(), vec![(name("api"), "/link".into())]);
+    assert_eq!(observed.unmanaged[&name("api")], ["claude (pid 301)"]);
 }

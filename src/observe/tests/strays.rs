@@ -8,7 +8,7 @@ fn marked(number: u128, socket: &str) -> MarkersRead {
 
 fn strays(machine: &Machine, known: &[u128]) -> Vec<Stray> {
     let known = known.iter().map(|number| id(*number)).collect();
-    find(machine, &[socket(), Socket("/run/silent".into())], &known, Path::new("/s")).unwrap()
+    find(machine, &[socket(), Socket("/run/silent".into())].into(), &known, Path::new("/s")).unwrap()
 }
 
 #[test]
@@ -33,6 +33,6 @@ fn a_strays_command_line_is_harmless_on_a_terminal() {
     let mut machine = Machine::new(&[World::with(vec![], &[process(303, 1)])]);
     machine.markers.insert(303, marked(3, "/s/supervisor.sock"));
     let found = strays(&machine, &[]);
-    assert!(found[0].command.starts_with("sleep ") && !found[0].command.contains('\u{1b}'));
+    assert!(found[0].words.starts_with("sleep ") && !found[0].words.contains('\u{1b}'));
     assert_eq!(found[0].age, Duration::from_millis(500_000 - 3030));
 }
