@@ -28,8 +28,8 @@ pub fn run(context: &Context, args: &Reap) -> Result<Exit, CliError> {
     let reconciler = Reconciler::new(&machine, &setup)?;
     let _lock = reconciler.lock()?;
     let records = reconciler.store().records()?;
-    let sockets = terminals::sockets(records.iter(), &setup.socket);
-    let found = strays::find(&machine, &sockets, &records, &setup.owner, &setup.state_dir)
+    let sockets = terminals::sockets(records.records.values(), &setup.socket);
+    let found = strays::find(&machine, &sockets, &records.known(), &setup.state_dir)
         .map_err(|error| CliError::Other(error.to_string()))?;
     if found.is_empty() {
         context.output.data("no strays")?;

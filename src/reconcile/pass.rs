@@ -1,7 +1,7 @@
 //! The pass: what is recorded, what is there, what is to be done about it, done. Repeated until nothing is left to do.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::desired::Desired;
@@ -17,7 +17,7 @@ use crate::plan::reason::Reason;
 use crate::plan::{Plan, Request, Trigger};
 use crate::spec::name::Name;
 use crate::state::error::StateError;
-use crate::state::launch_files;
+use crate::state::launch_files::LaunchFiles;
 use crate::state::lock::{self, Holder};
 use crate::state::owner::Account;
 use crate::state::record::{Record, Recorded, SessionId};
@@ -51,6 +51,8 @@ pub struct Setup {
     pub patience: Duration,
     /// The session farhelm itself runs inside.
     pub inside: Option<SessionId>,
+    /// Look for agents that are not ours in the sessions' directories.
+    pub unmanaged: bool,
     /// The commit the fleet files are at.
     pub revision: Option<String>,
 }
@@ -135,21 +137,27 @@ impl<'a> Reconciler<'a> {
     /// When the records cannot be read.
     pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
         let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-        let mut recorded = self.store.recorded(fleet, desired.moved_from.as_ref())?;
+        let memory = self.store.records()?;
+        let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
+        let boot = self.host.boot().ok();
+        let launch_dir = self.store.layout().launch();
         let ask = Ask {
             socket: &self.setup.socket,
-            owner: &self.setup.owner,
+            owner: self.store.owner(),
             fleet,
             moved_from: desired.moved_from.as_ref(),
             records: &recorded.records,
+            servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
             dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
-            launch_dir: self.store.launch_dir(),
+            launch_dir: &launch_dir,
+            process_names: &desired.kinds.iter().map(|(name, kind)| (name.clone(), kind.process_names.clone())).collect(),
+            unmanaged: self.setup.unmanaged,
         };
         let observed = look::look(self.host, &ask);
-        let marks = self.host.list(self.store.launch_dir()).unwrap_or_default();
+        let marks: BTreeSet<PathBuf> =
+            self.host.list(&launch_dir).unwrap_or_default().iter().map(|name| launch_dir.join(name)).collect();
         let executed = |record: &Record, generation: u32| {
-            let mark = launch_files::exec_path(Path::new(""), record.id, None, generation);
-            marks.iter().any(|name| Path::new(name) == mark)
+            marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };
         let changed = complete(&mut recorded, &observed, &executed);
         Ok(Situation { recorded, observed, changed })
@@ -211,6 +219,8 @@ impl<'a> Reconciler<'a> {
         report: &mut dyn FnMut(&Done),
     ) -> Result<(Plan, bool), PassError> {
         let _lock = self.lock()?;
+        // Left half done by a pass that died; what cannot be removed now counts for nothing all the same.
+        let _ = self.store.repair();
         let mut situation = self.look(desired)?;
         self.accept_sources(desired, request, &mut situation.recorded)?;
         let plan = self.plan(desired, &situation, request);
