@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::config::desired::Session;
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, ProcessKey};
 use crate::host::tmux::{PaneId, Socket};
@@ -93,6 +94,33 @@ pub struct Record {
 pub const MAX_LAUNCHES: usize = 5;
 
 impl Record {
+    /// The record of a session that was never launched.
+    #[must_use]
+    pub fn unlaunched(fleet: Name, session: &Session) -> Self {
+        Self {
+            version: RECORD_VERSION,
+            id: SessionId(Uuid::new_v4()),
+            fleet,
+            name: session.name.clone(),
+            kind: session.kind.clone(),
+            dir: RecordedDir { spelling: session.dir.spelling.clone(), canonical: session.dir.path.clone() },
+            salt: Uuid::new_v4().simple().to_string(),
+            fields_version: 0,
+            fields: Fields::new(),
+            shown: Shown::new(),
+            protect: session.protect,
+            hold: None,
+            sources: Vec::new(),
+            conversation: None,
+            prompt_delivered: None,
+            launches: Vec::new(),
+            tabs: BTreeMap::new(),
+            failures: 0,
+            title: session.title.clone(),
+            stop_grace_ms: None,
+        }
+    }
+
     /// The latest launch.
     #[must_use]
     pub fn launch(&self) -> Option<&Launch> {
