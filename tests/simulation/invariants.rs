@@ -44,7 +44,7 @@ pub struct Run<'a> {
 impl Before {
     pub fn look(world: &World, blind: bool) -> Self {
         let records = memory::records(world);
-        let agents = records.keys().map(|id| (id.clone(), world.agents(id))).collect();
+        let agents = records.keys().map(|id| (id.clone(), world.housed_agents(id))).collect();
         let events = world.review(usize::MAX, |_| {});
         Self { records, agents, sources: memory::sources(world), events, blind }
     }
@@ -103,7 +103,8 @@ impl Run<'_> {
         let session = self.session_of(record);
         let now = self.world.moment().wall_ms;
         let hold = record.hold.as_ref().filter(|hold| hold.until_ms.is_none_or(|until| until > now));
-        let asked = self.request.again.contains(&record.name);
+        let asked = [Some(&record.name), session.map(|s| &s.name)];
+        let asked = asked.into_iter().flatten().any(|name| self.request.again.contains(name));
         match hold.map(|hold| hold.what) {
             Some(HoldKind::Paused) => return Some(format!("a paused session was touched: {event}")),
             Some(HoldKind::Stopped) if matches!(event.what, What::Opened { .. }) && !asked && is_agent(event) => {
@@ -148,9 +149,9 @@ impl Run<'_> {
 
     fn check_buried(&self, before: &Before, id: &str, record: &Record, kept: bool) -> Vec<String> {
         let mut wrong = Vec::new();
-        let who = format!("{} ({})", record.name, id.get(..8).unwrap_or(id));
+        let who = format!("{}/{}", record.name, id.get(..8).unwrap_or(id));
         if record.protect {
-            wrong.push(format!("the protected session {who} was reaped"));
+            wrong.push(format!("although protected, {who} was reaped"));
         }
         if !kept {
             wrong.push(format!("the record of {who} is gone and there is no tombstone"));
@@ -166,7 +167,7 @@ impl Run<'_> {
     /// What is left of a session that is gone.
     pub fn left_of(&self, id: &str) -> Vec<String> {
         let mut left: Vec<String> = self.world.remains(id).iter().map(|key| format!("process {key}")).collect();
-        left.extend(self.world.panes_of(id).into_iter().map(|(_, pane, _)| format!("pane {pane}")));
+        left.extend(self.world.panes_of(id).into_iter().map(|pane| format!("pane {pane}")));
         let launch = crate::fleet::state_dir().join("launch");
         let files = self.world.files_below(&launch);
         let of = |path: &&PathBuf| path.to_string_lossy().contains(id);
