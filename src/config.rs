@@ -26,4 +26,6 @@ pub mod tree;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

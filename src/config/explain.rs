@@ -13,7 +13,7 @@ pub fn field(path: &str) -> Option<String> {
     Some(describe(path, find(check::root(), &steps)?))
 }
 
-/// Paths near to one that is none, the nearest first.
+/// A path near to one that is none.
 #[must_use]
 pub fn suggestions(path: &str) -> Vec<String> {
     let steps: Vec<&str> = path.split('.').filter(|step| !step.is_empty()).collect();
@@ -22,8 +22,9 @@ pub fn suggestions(path: &str) -> Vec<String> {
         let schema = check::resolve(schema);
         let elements = schema.get("additionalProperties").filter(|it| it.is_object()).map(check::resolve);
         let names = [Some(schema), elements].into_iter().flatten().flat_map(fields).map(|(name, _)| name);
-        let near = nearest(steps[known], names.map(String::as_str));
-        return near.map(|name| [&steps[..known], &[name]].concat().join(".")).into_iter().collect();
+        if let Some(near) = nearest(steps[known], names.map(String::as_str)) {
+            return vec![[&steps[..known], &[near]].concat().join(".")];
+        }
     }
     Vec::new()
 }
