@@ -7,6 +7,7 @@ mod context;
 pub mod desired;
 pub mod dotenv;
 mod expand;
+pub mod explain;
 mod gather;
 mod intake;
 mod layers;
@@ -15,6 +16,7 @@ pub mod load;
 mod merge;
 pub mod problem;
 mod profile;
+pub mod render;
 mod resolve;
 mod source;
 mod suggest;
@@ -24,6 +26,6 @@ pub mod tree;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
-pub mod explain;
-pub mod render;

@@ -1,7 +1,7 @@
 //! Several files to one fleet: each section's entries by name, every name claimed once, variables known.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -25,6 +25,8 @@ pub struct Entry {
     pub value: Value,
     /// The schema refuses it, which has been reported.
     pub broken: bool,
+    /// The schema refuses some of its fields, which were reported and taken out.
+    pub damaged: bool,
 }
 
 /// The parts of a fleet, by section and name.
@@ -62,8 +64,8 @@ pub fn assemble<'a>(gathered: Gathered, request: &'a LoadRequest, given: &BTreeM
     };
     let mut vars: BTreeMap<String, Entry> = BTreeMap::new();
     let mut sessions: BTreeMap<String, Entry> = BTreeMap::new();
-    for (id, value) in documents {
-        let broken = parts.check(id, &value);
+    for (id, mut value) in documents {
+        let broken = parts.check(id, &mut value);
         parts.first_key(id);
         let Value::Object(mut root) = value else { continue };
         let mut named = |parts: &mut Parts<'_>, section: &str, into: &mut BTreeMap<String, Entry>| {
@@ -86,12 +88,12 @@ pub fn assemble<'a>(gathered: Gathered, request: &'a LoadRequest, given: &BTreeM
     parts
 }
 
-/// Paths that the schema refuses: section and name.
-type Broken = BTreeSet<(String, String)>;
+/// What the schema refuses: section and name (or, in `defaults` and `policy`, field), and whether the whole of it.
+type Broken = BTreeMap<(String, String), bool>;
 
 impl Parts<'_> {
-    /// Reports what the schema refuses in a file.
-    fn check(&mut self, id: FileId, value: &Value) -> Broken {
+    /// Reports what the schema refuses in a file, and takes it out, so that the rest can be looked at.
+    fn check(&mut self, id: FileId, value: &mut Value) -> Broken {
         let file = &self.context.files[id];
         let Some(root) = file.tree.root() else { return Broken::new() };
         let layer = Layer { file: id, node: root, key: None, path: String::new() };
@@ -99,14 +101,15 @@ impl Parts<'_> {
         for violation in check::violations(value, |path| path.iter().any(|step| *step == Step::from("env"))) {
             let path = &violation.path;
             let site = if violation.at_key { layer.key_site(&self.context.files, path) } else { layer.site(&self.context.files, path) };
-            let step = |index: usize| path.get(index).map(|step| path_text(std::slice::from_ref(step))).unwrap_or_default();
-            broken.insert((step(0), step(1)));
             let through = file.tree.find(root, path).through.map(|node| Site { file: id, at: Some(file.tree.at(node)) });
             let draft = Draft::error(site, path_text(path), violation.message).help(violation.help).and(through, "used here");
             self.context.report(match violation.expected {
                 Some(words) => draft.expected(words),
                 None => draft,
             });
+            let whole = !take_out(value, path);
+            let step = |index: usize| path.get(index).map(|step| path_text(std::slice::from_ref(step))).unwrap_or_default();
+            *broken.entry((step(0), step(1))).or_default() |= whole;
         }
         broken
     }
@@ -132,11 +135,14 @@ impl Parts<'_> {
         let text = path_text(path);
         let name = path.get(1).map(|step| path_text(std::slice::from_ref(step))).unwrap_or_default();
         let section = path_text(&path[..1]);
-        let broken = !broken.is_empty()
-            && (broken.contains(&(section.clone(), name))
-                || broken.contains(&(section.clone(), String::new()))
-                || path.len() == 1 && broken.iter().any(|(broken, _)| *broken == section));
-        Some(Entry { layer: Layer { file: id, node: found.node, key: found.key, path: text }, value, broken })
+        let section_wide = |damage: bool| broken.iter().any(|((of, _), whole)| *of == section && (damage || *whole));
+        let (broken, damaged) = match broken.get(&(section.clone(), name)) {
+            _ if broken.is_empty() => (false, false),
+            _ if path.len() == 1 => (section_wide(false), section_wide(true)),
+            Some(whole) => (*whole, true),
+            None => (broken.contains_key(&(section.clone(), String::new())), false),
+        };
+        Some(Entry { layer: Layer { file: id, node: found.node, key: found.key, path: text }, value, broken, damaged })
     }
 
     /// The entries of a section that maps names.
@@ -229,6 +235,20 @@ impl Layer {
             _ => self.key_site(files, path),
         }
     }
+}
+
+/// Removes the field that `path` is in; of a named entry, or of a section of its own. False where it is the whole.
+fn take_out(value: &mut Value, path: &[Step]) -> bool {
+    let single = matches!(path.first(), Some(Step::Key(key)) if matches!(key.as_str(), "defaults" | "policy"));
+    let depth = if single { 2 } else { 3 };
+    let is_kind = path.first() == Some(&Step::from("kinds"));
+    let Some((field, owner)) = path.get(..depth).and_then(<[Step]>::split_last).filter(|_| !is_kind) else { return false };
+    let key = |step: &Step| path_text(std::slice::from_ref(step)).trim_matches(['[', ']']).to_owned();
+    let owner = owner.iter().try_fold(value, |value, step| value.get_mut(key(step)));
+    if let Some(Value::Object(fields)) = owner {
+        fields.remove(&key(field));
+    }
+    true
 }
 
 /// Paths of everything that is no map.

@@ -152,7 +152,7 @@ fn property_schema(error: &ValidationError<'_>, key: &str) -> Option<&'static Va
 }
 
 /// What a schema wants, in words.
-fn expected(schema: Option<&'static Value>) -> Option<String> {
+pub fn expected(schema: Option<&'static Value>) -> Option<String> {
     let schema = resolve(schema?);
     if let Some(words) = schema.get("x-expects").and_then(Value::as_str) {
         return Some(words.to_owned());

@@ -25,6 +25,8 @@ pub struct Claim {
     pub layers: Vec<Layer>,
     /// What; none where it was wrong, which has been reported.
     pub settings: Option<Settings>,
+    /// Some of it was wrong, which has been reported: what is missing may be that.
+    pub damaged: bool,
 }
 
 /// All sessions by name.
@@ -41,6 +43,7 @@ pub fn expand(context: &Context<'_>, sessions: Vec<(String, Entry)>) -> BTreeMap
         if let Some(below) = expanded.remove(&name) {
             same_file(context, &name, &claim, &below);
             claim.layers.extend(below.layers);
+            claim.damaged |= below.damaged;
             claim.settings = claim.settings.zip(below.settings).map(|(top, below)| top.over(&below));
         }
         expanded.insert(name, claim);
@@ -61,7 +64,7 @@ fn one(context: &Context<'_>, key: &str, mut entry: Entry, into: &mut BTreeMap<N
     let good = !entry.broken & context.fill(&entry.layer, &scope, &mut entry.value);
     let settings = if good { context.settings(&entry.layer, &scope, &entry.value) } else { None };
     let settings = settings.and_then(|settings| intake(context, &entry.layer, settings));
-    add(context, into, name, Claim { layers: vec![entry.layer], settings });
+    add(context, into, name, Claim { layers: vec![entry.layer], settings, damaged: entry.damaged });
 }
 
 fn many(context: &Context<'_>, key: &str, entry: &Entry, into: &mut BTreeMap<Name, Claim>) {
@@ -85,7 +88,7 @@ fn many(context: &Context<'_>, key: &str, entry: &Entry, into: &mut BTreeMap<Nam
         let good = !entry.broken && context.fill(&entry.layer, &scope, &mut value);
         let settings = if good { context.settings(&entry.layer, &scope, &value) } else { None };
         let settings = settings.and_then(|settings| intake(context, &entry.layer, settings));
-        add(context, into, name, Claim { layers: vec![entry.layer.clone()], settings });
+        add(context, into, name, Claim { layers: vec![entry.layer.clone()], settings, damaged: entry.damaged });
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::load::{LoadRequest, Loaded, load_from};
-use super::problem::Problems;
+use super::problem::{Problems, Severity};
 use crate::agents::kind::Kind;
 use crate::spec::name::Name;
 
@@ -63,6 +63,6 @@ pub fn fleet(body: &str) -> Result<Loaded, Problems> {
 pub fn errors(body: &str) -> Vec<String> {
     match fleet(body) {
         Ok(loaded) => panic!("no error: {:#?}", loaded.desired),
-        Err(problems) => problems.iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect(),
+        Err(problems) => problems.iter().filter(|problem| problem.severity == Severity::Error).map(|problem| format!("{}: {}", problem.path, problem.message)).collect(),
     }
 }

@@ -227,7 +227,8 @@ fn defaults(context: &Context<'_>, entries: &[Entry]) -> (Base, Settings) {
         resume: all.resume.take(),
         ..Settings::default()
     };
-    (Base { settings: all, layers: Arc::new(levels(entries)), built_in: None }, command)
+    let damaged = entries.iter().any(|entry| entry.damaged);
+    (Base { settings: all, layers: Arc::new(levels(entries)), built_in: None, damaged }, command)
 }
 
 fn policy(context: &Context<'_>, entries: &[Entry]) -> Policy {

@@ -64,6 +64,8 @@ pub struct Base {
     pub layers: Arc<Vec<Layer>>,
     /// The built-in profile at the bottom.
     pub built_in: Option<Name>,
+    /// Some of it was wrong, which has been reported: what is missing may be that.
+    pub damaged: bool,
 }
 
 /// The profiles of a fleet, resolved; `None` where one is wrong, which has been reported.
@@ -120,7 +122,7 @@ impl<'a> Profiles<'a> {
     fn built_in(&self, name: &str) -> Option<Arc<Base>> {
         let settings = self.kinds.profile(name)?.over(&self.defaults.settings);
         let built_in = Name::new(name).ok();
-        Some(Arc::new(Base { settings, layers: self.defaults.layers.clone(), built_in }))
+        Some(Arc::new(Base { settings, layers: self.defaults.layers.clone(), built_in, damaged: self.defaults.damaged }))
     }
 
     /// Resolves one profile and all it builds on.
@@ -164,7 +166,8 @@ impl<'a> Profiles<'a> {
             base = settings.zip(base).map(|(settings, below)| {
                 let layers = std::iter::once(layer).chain(below.layers.iter().cloned()).collect();
                 let settings = settings.over(&below.settings);
-                Arc::new(Base { settings, layers: Arc::new(layers), built_in: below.built_in.clone() })
+                let damaged = below.damaged || entries[&name].damaged;
+                Arc::new(Base { settings, layers: Arc::new(layers), built_in: below.built_in.clone(), damaged })
             });
             self.bases.insert(name, base.clone());
         }

@@ -40,6 +40,7 @@ pub struct Resolver<'a, 'c> {
 impl Resolver<'_, '_> {
     /// The session of a claim, and where its values came from; none where something is wrong, which is reported.
     pub fn session(&mut self, name: &Name, claim: Claim) -> Option<(Session, Layers)> {
+        let mut damaged = claim.damaged || self.profiles.defaults.damaged;
         let mut layers = Layers { own: claim.layers, ..Layers::default() };
         let mut top = claim.settings?;
         if top.profile.is_none() && top.invocation.is_none() {
@@ -48,10 +49,24 @@ impl Resolver<'_, '_> {
         }
         let profile = top.profile.clone();
         let raw = profile.is_none();
-        let base = self.base(&mut layers, &top)?;
-        let settings = super::merge::Over::over(top, &base.settings);
-        let command = command::command(self.context, &layers, self.kinds, &settings, raw);
-        let dir = self.dir(&layers, &[], settings.dir.as_deref());
+        if damaged && raw && top.invocation.is_none() {
+            return None;
+        }
+        // A session without a usable profile is still looked at for what else is wrong.
+        let base = self.base(&mut layers, &top);
+        damaged |= base.as_ref().is_none_or(|base| base.damaged);
+        let defaults = self.profiles.defaults.clone();
+        layers.base = base.as_ref().unwrap_or(&defaults).layers.clone();
+        let settings = super::merge::Over::over(top, &base.as_ref().unwrap_or(&defaults).settings);
+        let command = match settings.invocation {
+            _ if base.is_none() => None,
+            None if damaged => None,
+            _ => command::command(self.context, &layers, self.kinds, &settings, raw),
+        };
+        let dir = match settings.dir.as_deref() {
+            None if damaged => None,
+            dir => self.dir(&layers, &[], dir),
+        };
         let body = self.body(&layers, &settings);
         let (Command { kind, invocation, resume }, dir, body) = (command?, dir?, body?);
         let known = self.kinds.get(kind.as_str())?;
@@ -69,6 +84,7 @@ impl Resolver<'_, '_> {
         Some((session, layers))
     }
 
+    /// What a session builds on; none where that is wrong, which is reported.
     fn base(&mut self, layers: &mut Layers, top: &Settings) -> Option<Arc<Base>> {
         let base = match (&top.profile, &top.invocation) {
             (Some(_), Some(_)) => {
@@ -94,7 +110,6 @@ impl Resolver<'_, '_> {
                 }
             },
         };
-        layers.base = base.layers.clone();
         layers.built_in = base.built_in.clone();
         Some(base)
     }

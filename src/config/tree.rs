@@ -256,7 +256,10 @@ pub fn read(text: &str) -> (Tree, Vec<Fault>) {
             Ok((event, span)) => builder.take(&event, span.into()),
             Err(error) => {
                 let at = Stretch { start: (*error.marker()).into(), end: (*error.marker()).into() };
-                Err(Fault::fatal(at, format!("this is no YAML: {}", error.info())))
+                let inside = builder.open.last().map(|open| builder.tree.at(open.node));
+                let mut fault = Fault::fatal(at, format!("this is no YAML: {}", error.info()));
+                fault.other = inside.filter(|it| it.start.line != at.start.line).map(|it| (it, "inside what begins here"));
+                Err(fault)
             }
         };
         if let Err(fault) = step {
