@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::observe::strays;
-use crate::plan::text;
+use crate::plan::units;
 use crate::reconcile::census::Claim;
 use crate::reconcile::pass::Reconciler;
 use crate::reconcile::reap::{self, Target};
@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &Reap) -> Result<Exit, CliError> {
         return Ok(Exit::Ok);
     }
     let lines: Vec<String> =
-        found.iter().map(|stray| format!("{:>8}  {}", stray.key.pid, text::plain(&stray.words))).collect();
+        found.iter().map(|stray| format!("{:>8}  {}", stray.key.pid, units::clean(&stray.words))).collect();
     context.output.data(&lines.join("\n"))?;
     if !args.yes && !context.output.ask(&format!("End these {}?", found.len()))? {
         return Ok(Exit::Error);

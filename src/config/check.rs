@@ -152,7 +152,7 @@ fn property_schema(error: &ValidationError<'_>, key: &str) -> Option<&'static Va
 }
 
 /// What a schema wants, in words.
-fn expected(schema: Option<&'static Value>) -> Option<String> {
+pub fn expected(schema: Option<&'static Value>) -> Option<String> {
     let schema = resolve(schema?);
     if let Some(words) = schema.get("x-expects").and_then(Value::as_str) {
         return Some(words.to_owned());
@@ -195,4 +195,25 @@ fn steps(error: &ValidationError<'_>) -> Vec<Step> {
         LocationSegment::Index(index) => Step::Item(index),
     };
     error.instance_path().segments().map(step).collect()
+}
+
+/// Names of fields that are a number or a truth.
+static TYPED: LazyLock<std::collections::BTreeSet<String>> = LazyLock::new(|| {
+    let mut found = std::collections::BTreeSet::new();
+    let mut open = vec![&*SCHEMA];
+    while let Some(schema) = open.pop() {
+        for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            if field.get("pattern").and_then(Value::as_str) == Some(schema::TEMPLATE) {
+                found.insert(name.clone());
+            }
+        }
+        open.extend(schema.get("definitions").and_then(Value::as_object).into_iter().flat_map(serde_json::Map::values));
+    }
+    found
+});
+
+/// Whether a field of this name is a number or a truth.
+#[must_use]
+pub fn is_typed(name: &str) -> bool {
+    TYPED.contains(name)
 }

@@ -12,9 +12,9 @@ use crate::host::tmux::Socket;
 use crate::observe::look::{self, Ask};
 use crate::observe::observed::Observed;
 use crate::plan::action::{Action, Item};
-use crate::plan::decide::{self, Inputs};
+use crate::plan::decide;
 use crate::plan::reason::Reason;
-use crate::plan::{Plan, Request, Trigger};
+use crate::plan::{Inputs, Plan, Request, Trigger};
 use crate::spec::name::Name;
 use crate::state::error::StateError;
 use crate::state::launch_files::LaunchFiles;
@@ -166,7 +166,13 @@ impl<'a> Reconciler<'a> {
     /// The plan of a situation.
     #[must_use]
     pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
-        decide::plan(&Inputs {
+        decide::plan(&self.inputs(desired, situation, request))
+    }
+
+    /// What a plan of this situation is made from.
+    #[must_use]
+    pub fn inputs<'i>(&self, desired: &'i Desired, situation: &'i Situation, request: &'i Request) -> Inputs<'i> {
+        Inputs {
             desired,
             observed: &situation.observed,
             recorded: &situation.recorded,
@@ -174,7 +180,7 @@ impl<'a> Reconciler<'a> {
             request,
             inside: self.setup.inside,
             revision: self.setup.revision.clone(),
-        })
+        }
     }
 
     /// Makes passes until nothing is left that may be done.
@@ -195,7 +201,9 @@ impl<'a> Reconciler<'a> {
         let mut passes = 0;
         loop {
             let (plan, worked) = self.pass(desired, &request, &mut tried, &mut done, report)?;
-            request.again.retain(|name| !done.iter().any(|done| done.session == *name));
+            let untouched = |name: &Name| !done.iter().any(|done| done.session == *name);
+            request.again.retain(untouched);
+            request.start.retain(untouched);
             passes += 1;
             let interrupted = self.host.interrupt() != Interrupt::None;
             let timed_out = patience.timeout.is_some_and(|limit| self.host.now().since(&begun) >= limit);
@@ -222,12 +230,12 @@ impl<'a> Reconciler<'a> {
         // Left half done by a pass that died; what cannot be removed now counts for nothing all the same.
         let _ = self.store.repair();
         let mut situation = self.look(desired)?;
-        self.accept_sources(desired, request, &mut situation.recorded)?;
         let plan = self.plan(desired, &situation, request);
+        self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
         let todo: Vec<&Item> = plan
             .items
             .iter()
-            .filter(|item| is_actionable(&item.action))
+            .filter(|item| item.action.effective())
             .filter(|item| !tried.contains(&(item.session.clone(), super::ending::word(&item.action))))
             .collect();
         tried.extend(todo.iter().map(|item| (item.session.clone(), super::ending::word(&item.action))));
@@ -254,7 +262,7 @@ impl<'a> Reconciler<'a> {
         if let Some(first) = changed.first()
             && let Err(words) = ledger.save(&changed)
         {
-            ledger.event(first, "repair", "not recorded", Some(&words));
+            ledger.event(first, "record", crate::state::events::Outcome::Failed, Some(&words));
         }
         if !todo.is_empty() {
             let (host, store, setup) = (self.host, &self.store, self.setup);
@@ -291,18 +299,23 @@ impl<'a> Reconciler<'a> {
         Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, self.setup.patience)?)
     }
 
-    /// Remembers the files a fleet is applied from, unless they are not known to be its own.
-    fn accept_sources(&self, desired: &Desired, request: &Request, recorded: &mut Recorded) -> Result<(), PassError> {
+    /// Remembers the files a fleet is applied from, where they are its own, and whether `down` was the last word.
+    fn book_fleet(
+        &self,
+        desired: &Desired,
+        request: &Request,
+        own: bool,
+        recorded: &mut Recorded,
+    ) -> Result<(), PassError> {
         let Some(fleet) = &desired.fleet else { return Ok(()) };
         let mut record = recorded.fleet.clone();
-        let own = record.sources == desired.sources || (record.sources.is_empty() && recorded.records.is_empty());
-        if own || request.take_over {
+        if own {
             record.sources.clone_from(&desired.sources);
         }
         let everything = request.selection.only.is_none() && request.selection.labels.is_empty();
         match request.trigger {
             Trigger::Down if everything && request.selection.exclude.is_none() => record.down = true,
-            Trigger::Apply if request.again.is_empty() => record.down = false,
+            Trigger::Apply if request.again.is_empty() && everything => record.down = false,
             _ => {}
         }
         if record != recorded.fleet {
@@ -314,12 +327,6 @@ impl<'a> Reconciler<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether the plan lets this be done now.
-#[must_use]
-pub fn is_actionable(action: &Action) -> bool {
-    !matches!(action, Action::Unchanged | Action::Waiting(_) | Action::Blocked(_) | Action::Unknown)
 }
 
 /// What `--wait` waits for.

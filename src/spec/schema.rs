@@ -157,7 +157,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dump() {
-        println!("{:#}", fleet());
+    fn the_published_schema_is_this_one() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/fleet.schema.json");
+        let text = format!("{:#}\n", fleet());
+        if std::env::var_os("FARHELM_BLESS").is_some() {
+            std::fs::write(path, &text).unwrap();
+        }
+        let published = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(published == text, "{path} is out of date: run the tests once with FARHELM_BLESS=1");
+    }
+
+    #[test]
+    fn values_may_be_templates_and_nothing_may_be_null() {
+        let text = fleet().to_string();
+        assert!(!text.contains("null"), "{text}");
+        let validator = jsonschema::draft7::new(&fleet()).unwrap();
+        let fleet = |session: Value| json!({"farhelm": "v1", "sessions": {"a-${b}": session}});
+        let good = json!({"permissions": "${p}", "priority": "${n}", "protect": "${b}", "stop": {"grace": "${g}"}});
+        assert!(validator.is_valid(&fleet(good)));
+        for bad in [json!({"permissions": "all"}), json!({"priority": "1"}), json!({"stop": {"grace": "5"}})] {
+            assert!(!validator.is_valid(&fleet(bad)));
+        }
     }
 }
