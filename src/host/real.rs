@@ -5,6 +5,8 @@ use std::time::Duration;
 
 mod clock;
 mod command;
+#[cfg(test)]
+mod costs;
 mod disk;
 mod environment;
 mod processes;

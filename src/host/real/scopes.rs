@@ -178,8 +178,9 @@ impl Machine {
 /// Refuses what `systemctl` would take for an option or a pattern.
 fn check(unit: &str) -> Result<(), ScopeError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:".contains(&b);
-    let good =
-        !unit.starts_with(['-', '.']) && unit.ends_with(".scope") && unit.bytes().all(plain) && unit.len() <= 200;
+    let good = unit.strip_suffix(".scope").is_some_and(|stem| {
+        stem.starts_with(|c: char| c.is_ascii_alphanumeric()) && stem.bytes().all(plain) && stem.len() <= 200
+    });
     good.then_some(()).ok_or_else(|| ScopeError(format!("`{unit}` is not the name of a scope of farhelm's")))
 }
 

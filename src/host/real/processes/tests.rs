@@ -186,6 +186,16 @@ fn arguments_are_read_back_exactly() {
 }
 
 #[test]
+fn the_working_directory_is_the_processs_own() {
+    let machine = machine();
+    let dir = tempfile::tempdir().unwrap();
+    let dir = fs::canonicalize(dir.path()).unwrap();
+    let child = Guarded(Command::new("sleep").arg("1000").current_dir(&dir).stdin(Stdio::null()).spawn().unwrap());
+    assert_eq!(machine.dir(key(&child.0)), Some(dir));
+    assert_eq!(machine.dir(ProcessKey { start: 1, ..key(&child.0) }), None);
+}
+
+#[test]
 fn the_boot_id_is_stable_and_well_formed() {
     let machine = machine();
     let boot = machine.boot().unwrap();

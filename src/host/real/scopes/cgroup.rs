@@ -18,7 +18,7 @@ pub(super) fn directory(path: &str) -> Result<PathBuf, ScopeError> {
     Ok(hierarchy.join(path.trim_start_matches('/')))
 }
 
-/// The mount point of cgroup v2 in a `mountinfo` (proc_pid_mountinfo(5)).
+/// The mount point of cgroup v2 in a `mountinfo` (`proc_pid_mountinfo(5)`).
 fn hierarchy(mounts: &str) -> Option<PathBuf> {
     let line =
         mounts.lines().filter_map(|line| line.split_once(" - ")).rfind(|(_, rest)| rest.starts_with("cgroup2 "))?;
