@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -54,7 +55,7 @@ impl Machine {
         let mut command = Command::new(program);
         command.args(&runner[1..]).arg(format!("--unit={unit}")).args(["--", "sleep", SLEEP]);
         self.environment.apply(&mut command);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
         let child = command.spawn().map_err(|error| ScopeError(format!("cannot start `{program}`: {error}")))?;
         let mut throwaway = Throwaway(child);
         self.prove_unit(&mut throwaway, &unit)

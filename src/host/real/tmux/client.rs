@@ -21,7 +21,7 @@ const OLDEST: (u32, u32) = (3, 2);
 const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
 
 /// Added to the deadline per line of a script: a loaded machine makes some hundred panes a second.
-const PER_LINE: Duration = Duration::from_millis(20);
+const PER_LINE: Duration = Duration::from_millis(50);
 
 /// The tmux program.
 #[derive(Debug)]
