@@ -104,7 +104,7 @@ fn changed(field: &Field, old: Option<&[String]>, new: Option<&[String]>) -> Str
 }
 
 fn plain(value: Option<&[String]>) -> String {
-    value.map_or_else(|| "unset".to_owned(), |value| shell_words::join(value))
+    value.map_or_else(|| "unset".to_owned(), shell_words::join)
 }
 
 /// The difference of two argument lists: `--fast -> --slow --deep, added -x, removed -y`.
