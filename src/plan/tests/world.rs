@@ -30,7 +30,7 @@ pub fn name(text: &str) -> Name {
 
 pub fn id(text: &str) -> SessionId {
     let bytes = crate::plan::hash::digest("id", &[text]);
-    SessionId(Uuid::from_u128(u128::from_str_radix(&bytes, 16).unwrap()))
+    SessionId(Uuid::from_u128(u128::from_str_radix(&bytes.repeat(2), 16).unwrap()))
 }
 
 pub fn globs(pattern: &str) -> Option<globset::GlobSet> {
