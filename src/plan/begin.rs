@@ -109,24 +109,24 @@ impl<'s, 'a> Wanted<'s, 'a> {
     /// Ends what is alive and starts it again. `live`: an agent ends, and with it what only it knows.
     fn restart(&self, why: Vec<Reason>, live: bool) -> Verdict {
         let start = conversation::start(self, live);
-        let fresh = !matches!(start.mode, Mode::Resume { .. });
         let mut verdict = self.begin(start, Action::Restart, why);
         let Cost { turn_lost, clients, .. } = ending(self.subject);
         verdict.cost = Cost { turn_lost, clients, ..verdict.cost };
-        if fresh && self.subject.protected() && !verdict.obstacles.contains(&Reason::Protected) {
-            verdict.obstacles.insert(0, Reason::Protected);
-        }
         verdict
     }
 
     fn begin(&self, start: Start, action: impl Fn(Mode) -> Action, why: Vec<Reason>) -> Verdict {
+        let lost = matches!(start.fate, ConversationFate::Lost(_));
+        let resumes = matches!(start.mode, Mode::Resume { .. });
         let mut verdict = Verdict::of(action(start.mode), why);
+        let guarded = lost || (matches!(verdict.action, Action::Restart(_)) && !resumes);
+        verdict.obstacles.extend((guarded && self.subject.protected()).then_some(Reason::Protected));
         verdict.obstacles.extend(self.dir());
         verdict.obstacles.extend(start.obstacle);
         if self.inputs.request.trigger == Trigger::Watch && self.inputs.recorded.fleet.down {
             verdict.obstacles.push(Reason::FleetDown);
         }
-        verdict.cost.destructive = matches!(start.fate, ConversationFate::Lost(_));
+        verdict.cost.destructive = lost;
         verdict.cost.conversation = start.fate;
         verdict
     }

@@ -72,10 +72,8 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
             let allowed =
                 inputs.request.allow_fresh.as_ref().is_some_and(|globs| globs.is_match(subject.name.as_str()));
             let policy = spoilt && !live && want.on_lost_conversation == OnLost::Fresh;
-            let obstacle = match told_fresh || allowed || policy {
-                true => subject.protected().then_some(Reason::Protected),
-                false => Some(Reason::Conversation { words: words.clone() }),
-            };
+            let told = told_fresh || allowed || policy;
+            let obstacle = (!told).then(|| Reason::Conversation { words: words.clone() });
             Start { obstacle, ..plain(fresh, ConversationFate::Lost(words)) }
         }
     }

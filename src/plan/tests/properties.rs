@@ -28,7 +28,7 @@ fn protected(world: &World, session: &Name) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_same_inputs_give_the_same_plan_and_its_json_says_all_of_it(world in worlds()) {

@@ -51,11 +51,11 @@ fn a_session_that_is_to_be_restarted_and_began_a_turn_moved() {
 #[test]
 fn every_input_that_moved_is_named() {
     assert_eq!(refused(|world| world.wanted("api").title = Some("x".into())), ["`api` (desired)"]);
-    assert_eq!(refused(|world| drop(world.ended("api", EndedHow::Killed(9)))), ["`api` (observed, recorded)"]);
+    assert_eq!(refused(|world| _ = world.ended("api", EndedHow::Killed(9))), ["`api` (observed, recorded)"]);
     assert_eq!(refused(|world| world.seen("api").conversation = Evidence::None), ["`api` (observed)"]);
     assert_eq!(refused(|world| world.record("api").protect = true), ["`api` (recorded)"]);
-    assert_eq!(refused(|world| drop(world.unwant("new"))), ["`new` (gone)"]);
-    assert_eq!(refused(|world| drop(world.want("other", "codex"))), ["`other` (new)"]);
+    assert_eq!(refused(|world| _ = world.unwant("new")), ["`new` (gone)"]);
+    assert_eq!(refused(|world| _ = world.want("other", "codex")), ["`other` (new)"]);
     assert_eq!(refused(|world| world.desired.sources.clear()), ["the fleet's files"]);
     assert_eq!(refused(|world| world.desired.policy.max_reap = 9), ["the fleet's policy, record or tmux server"]);
     assert_eq!(
