@@ -6,7 +6,11 @@
 pub mod clock;
 pub mod disk;
 pub mod process;
+pub mod real;
 pub mod scope;
+pub mod secrets;
+pub mod shim;
+pub mod sim;
 pub mod tmux;
 
 /// All ports of one machine.

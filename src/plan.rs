@@ -20,6 +20,7 @@ mod lines;
 pub mod reason;
 pub mod schema;
 mod sources;
+pub mod status;
 mod subject;
 pub mod tabs;
 pub mod text;

@@ -133,7 +133,7 @@ fn canonical<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn hash(salt: &str, parts: &[String]) -> String {
+pub(super) fn hash(salt: &str, parts: &[String]) -> String {
     let mut digest = Sha256::new();
     digest.update(salt.as_bytes());
     for part in parts {
