@@ -133,8 +133,10 @@ fn a20_a_dead_pane_that_the_users_configuration_keeps_is_removed_in_the_end() {
     fs::write(fleet.path("home/.tmux.conf"), "set -g remain-on-exit on\n").expect("a file");
     fleet.agents([agent("a").does("--term-exit 0"), agent("b").does("--ignore TERM").with("stop: {grace: 300ms}")]);
     fleet.apply();
+    let pids = fleet.pids(&["a", "b"]);
     let begin = Instant::now();
     fleet.farhelm(["stop", "a", "b"]).ok();
+    assert!(pids.iter().all(|pid| !process::runs(*pid)));
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
     fleet.down();
     assert_eq!(fleet.tmux().panes(), []);

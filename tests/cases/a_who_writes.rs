@@ -58,6 +58,7 @@ fn a12_an_unrelated_session_on_the_same_server_stays_as_it_is() {
     };
     let before = look();
     assert_eq!(before.0.lines().count(), 1, "{}", before.0);
+    fleet.pid("a");
     fleet.down();
     assert_eq!(tmux.sessions(), ["mine"]);
     assert_eq!(look(), before);
