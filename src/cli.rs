@@ -1,1 +1,89 @@
-//! The command line.
+//! The command line: reads the words, runs the verb, prints, and gives the exit code. One file a verb.
+//!
+//! Data goes to standard output, everything else to standard error.
+
+pub mod adopt;
+pub mod apply;
+pub mod args;
+pub mod attach;
+pub mod context;
+pub mod down;
+pub mod error;
+pub mod events;
+pub mod exit;
+pub mod explain;
+pub mod forget;
+pub mod hold;
+pub mod internal;
+pub mod output;
+pub mod plan;
+pub mod reap;
+pub mod render;
+pub mod restart;
+pub mod revision;
+pub mod schema;
+pub mod status;
+pub mod validate;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, InternalVerb, Verb};
+use context::Context;
+use error::CliError;
+use exit::Exit;
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A usage error that cannot even be printed still is one.
+            let _ = error.print();
+            let help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if help { Exit::Ok } else { Exit::Usage }.into();
+        }
+    };
+    if let Verb::Internal(internal) = &cli.verb {
+        let InternalVerb::Launch { spec } = &internal.verb;
+        return internal::launch(spec);
+    }
+    let context = Context::new(cli.global);
+    let result = run(cli.verb, &context);
+    match result {
+        Ok(exit) => exit.into(),
+        Err(CliError::BrokenPipe) => Exit::Ok.into(),
+        Err(error) => {
+            context.output.error(&error);
+            error.exit().into()
+        }
+    }
+}
+
+fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
+    match verb {
+        Verb::Validate(args) => validate::run(context, &args),
+        Verb::Render(args) => render::run(context, &args),
+        Verb::Plan(args) => plan::run(context, &args),
+        Verb::Apply(args) => apply::run(context, &args),
+        Verb::Down(args) => down::run(context, &args),
+        Verb::Status(args) => status::run(context, &args),
+        Verb::Attach(args) => attach::run(context, &args),
+        Verb::Stop(args) => hold::stop(context, &args),
+        Verb::Start(args) => hold::start(context, &args),
+        Verb::Restart(args) => restart::run(context, &args),
+        Verb::Pause(args) => hold::pause(context, &args),
+        Verb::Unpause(args) => hold::unpause(context, &args),
+        Verb::Unprotect(args) => hold::unprotect(context, &args),
+        Verb::Adopt(args) => adopt::run(context, &args),
+        Verb::Forget(args) => forget::run(context, &args),
+        Verb::Reap(args) => reap::run(context, &args),
+        Verb::Events(args) => events::run(context, &args),
+        Verb::Schema(args) => schema::run(context, &args),
+        Verb::Explain(args) => explain::run(context, &args),
+        Verb::Internal(_) => Ok(Exit::Usage),
+    }
+}

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod disk;
 pub mod process;
 pub mod scope;
+pub mod sim;
 pub mod tmux;
 
 /// All ports of one machine.

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `farhelm` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    farhelm::cli::main()
+}

@@ -2,4 +2,8 @@
 //! `explain`.
 
 pub mod duration;
+pub mod fleet;
 pub mod name;
+pub mod schema;
+pub mod settings;
+pub mod words;

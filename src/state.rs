@@ -1,5 +1,21 @@
 //! farhelm's memory: records, tombstones, the lock, events, and the stamps from which a lost record is rebuilt.
+//!
+//! One directory holds it all ([`layout`]); every file is touched through the [`crate::host::disk::Disk`] port.
+//! Reading needs no lock and changes nothing; whoever writes holds [`lock`] for the whole pass.
 
+pub mod error;
+pub mod events;
 pub mod fields;
+pub mod hold;
+pub mod launch_files;
+pub mod layout;
+pub mod lock;
+pub mod memory;
+pub mod owner;
+pub mod rebuild;
 pub mod record;
 pub mod stamp;
+pub mod store;
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::kind::Kind;
 use crate::spec::name::Name;
+pub use crate::spec::settings::{OnLost, Permissions, RestartWhen, Trust, UpdateWhen};
 
 /// The whole fleet.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -133,27 +134,6 @@ pub struct Choices {
     pub trust: Option<Trust>,
 }
 
-/// Permission posture.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Permissions {
-    /// The agent's own default.
-    #[default]
-    Default,
-    /// Nothing is asked.
-    Yolo,
-}
-
-/// Trust in the directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Trust {
-    /// Trusted for this launch.
-    Trusted,
-    /// Not trusted for this launch.
-    Untrusted,
-}
-
 /// One environment variable.
 #[derive(Clone, PartialEq, Eq)]
 pub enum EnvValue {
@@ -216,43 +196,6 @@ impl Default for Restart {
             max_restarts: 5,
         }
     }
-}
-
-/// When an ended agent is launched again.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RestartWhen {
-    /// Never.
-    Never,
-    /// Unless it ended with status 0.
-    #[default]
-    OnFailure,
-    /// Always.
-    Always,
-}
-
-/// When a change may restart a running agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum UpdateWhen {
-    /// At once.
-    #[default]
-    Now,
-    /// When it is idle.
-    Idle,
-    /// Only by `restart`.
-    Manual,
-}
-
-/// What to do when a conversation is lost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnLost {
-    /// Block the session.
-    #[default]
-    Block,
-    /// Start anew.
-    Fresh,
 }
 
 /// An extra terminal.

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// A length of time: a whole number and one of `ms`, `s`, `m`, `h`, `d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("pattern" = r"^[0-9]+(ms|s|m|h|d)$"))]
+#[schemars(with = "String", extend("pattern" = r"^[0-9]+(ms|s|m|h|d)$",
+            "x-expects" = "a duration: a whole number and ms, s, m, h or d, such as 250ms or 10m"))]
 pub struct Period(pub Duration);
 
 /// Why a text is no duration.

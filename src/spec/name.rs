@@ -11,7 +11,8 @@ pub const MAX_NAME: usize = 63;
 /// A name: `[a-z0-9]([a-z0-9-]*[a-z0-9])?`, at most 63 bytes. Safe in file names, tmux names and stamps.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("pattern" = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"))]
+#[schemars(with = "String", extend("pattern" = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$",
+            "x-expects" = "a name: a-z, 0-9 and inner `-`, at most 63 characters"))]
 pub struct Name(String);
 
 /// Why a text is no name.

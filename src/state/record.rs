@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::config::desired::Session;
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, ProcessKey};
 use crate::host::tmux::{PaneId, Socket};
@@ -93,6 +94,33 @@ pub struct Record {
 pub const MAX_LAUNCHES: usize = 5;
 
 impl Record {
+    /// The record of a session that was never launched.
+    #[must_use]
+    pub fn unlaunched(fleet: Name, session: &Session) -> Self {
+        Self {
+            version: RECORD_VERSION,
+            id: SessionId(Uuid::new_v4()),
+            fleet,
+            name: session.name.clone(),
+            kind: session.kind.clone(),
+            dir: RecordedDir { spelling: session.dir.spelling.clone(), canonical: session.dir.path.clone() },
+            salt: Uuid::new_v4().simple().to_string(),
+            fields_version: 0,
+            fields: Fields::new(),
+            shown: Shown::new(),
+            protect: session.protect,
+            hold: None,
+            sources: Vec::new(),
+            conversation: None,
+            prompt_delivered: None,
+            launches: Vec::new(),
+            tabs: BTreeMap::new(),
+            failures: 0,
+            title: session.title.clone(),
+            stop_grace_ms: None,
+        }
+    }
+
     /// The latest launch.
     #[must_use]
     pub fn launch(&self) -> Option<&Launch> {
@@ -306,4 +334,35 @@ pub struct Recorded {
     pub records: BTreeMap<Name, Record>,
     /// Its tombstones, the newest of each name.
     pub tombstones: BTreeMap<Name, Tombstone>,
+    /// Files that may be of this fleet and cannot be understood.
+    pub damaged: Vec<Damaged>,
+}
+
+impl Recorded {
+    /// The damage that makes it unknown what is remembered of `name`: a file that says it is of that name, or, where
+    /// nothing else is remembered of it, one that does not say whose it is. Such a session must be left alone.
+    #[must_use]
+    pub fn damage(&self, name: &Name) -> Option<&Damaged> {
+        let known = self.records.contains_key(name);
+        self.damaged.iter().find(|damaged| match &damaged.name {
+            Some(of) => of == name,
+            None => !known,
+        })
+    }
+}
+
+/// A record or tombstone that is there and cannot be understood. Never the same as an absent one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file} cannot be understood ({words}); mend it, or move it away", file = .file.display())]
+pub struct Damaged {
+    /// The file.
+    pub file: PathBuf,
+    /// The session, by the file's name.
+    pub id: Option<SessionId>,
+    /// Its fleet, where that can still be read.
+    pub fleet: Option<Name>,
+    /// Its name, where that can still be read.
+    pub name: Option<Name>,
+    /// What is wrong.
+    pub words: String,
 }

@@ -1,0 +1,162 @@
+//! What every verb needs: the machine, the state directory, the fleet.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::agents::catalogue;
+use crate::config::desired::Desired;
+use crate::config::load::{self, LoadRequest, Loaded};
+use crate::host::disk::Disk;
+use crate::host::real::{self, Machine};
+use crate::host::shim;
+use crate::plan::Selection;
+use crate::reconcile::pass::Setup;
+use crate::state::owner::Account;
+use crate::state::record::SessionId;
+
+use super::args::{Files, Global, Select};
+use super::error::CliError;
+use super::output::Output;
+use super::revision;
+
+/// How long a lock is waited for before its holder is named.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The surroundings of a verb.
+#[derive(Debug)]
+pub struct Context {
+    /// Flags of every verb.
+    pub global: Global,
+    /// Where it prints.
+    pub output: Output,
+    env: BTreeMap<String, String>,
+}
+
+impl Context {
+    /// Of this process.
+    #[must_use]
+    pub fn new(global: Global) -> Self {
+        let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        Self { output: Output::new(global.color, global.verbose), global, env: env.collect() }
+    }
+
+    /// A variable of the environment, when it is set and not empty.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    fn home(&self) -> PathBuf {
+        PathBuf::from(self.var("HOME").unwrap_or("/"))
+    }
+
+    fn xdg(&self, name: &str, below_home: &str) -> PathBuf {
+        self.var(name).map_or_else(|| self.home().join(below_home), PathBuf::from)
+    }
+
+    /// The machine; `interruptible` verbs finish what they have begun when interrupted.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn machine(&self, interruptible: bool) -> Result<Machine, CliError> {
+        let settings = real::Settings { interruptible, ..real::Settings::default() };
+        Machine::new(settings).map_err(|error| CliError::Other(error.to_string()))
+    }
+
+    /// The surroundings of a reconcile by `actor`.
+    ///
+    /// # Errors
+    /// When the state directory cannot be made.
+    pub fn setup(&self, machine: &Machine, actor: &str, desired: Option<&Desired>) -> Result<Setup, CliError> {
+        let wanted = self.global.state_dir.clone();
+        let wanted = wanted.unwrap_or_else(|| self.xdg("XDG_STATE_HOME", ".local/state").join("farhelm"));
+        let disk = |error: crate::host::disk::DiskError| {
+            CliError::Other(format!("{error}; choose another state directory with --state-dir"))
+        };
+        machine.make_dir(&wanted).map_err(disk)?;
+        let state_dir = machine.resolve_dir(&wanted).map_err(disk)?;
+        let (shell, warning) = shim::login_shell(self.var("SHELL"));
+        if let Some(warning) = warning {
+            self.output.message(&format!("warning: {warning}"));
+        }
+        let farhelm = std::env::current_exe()?;
+        let sources = desired.map(|desired| desired.sources.as_slice()).unwrap_or_default();
+        Ok(Setup {
+            socket: real::socket(&self.global.tmux_socket, self.var("TMUX_TMPDIR").map(Path::new)),
+            account: account(),
+            state_dir,
+            farhelm,
+            shell,
+            actor: actor.to_owned(),
+            patience: PATIENCE,
+            inside: self.var("FARHELM_SESSION_ID").and_then(|id| Uuid::parse_str(id).ok()).map(SessionId),
+            revision: sources.first().and_then(|source| revision::head(machine, source)),
+        })
+    }
+
+    /// Reads the fleet files; lints are printed.
+    ///
+    /// # Errors
+    /// All problems of all files.
+    pub fn load(&self, files: &Files) -> Result<Loaded, CliError> {
+        let mut vars = Vec::new();
+        for pair in &files.var {
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| CliError::Usage(format!("--var {pair}: write NAME=VALUE")))?;
+            vars.push((name.to_owned(), value.to_owned()));
+        }
+        let request = LoadRequest {
+            paths: files.paths.clone(),
+            vars,
+            var_files: files.vars.clone(),
+            home: self.home(),
+            env: self.env.clone(),
+            cwd: std::env::current_dir()?,
+            config_home: self.xdg("XDG_CONFIG_HOME", ".config"),
+        };
+        let loaded = load::load(&request, catalogue::builtin()).map_err(CliError::Fleet)?;
+        if !loaded.warnings.is_empty() {
+            self.output.message(loaded.warnings.render(self.output.colored_messages()).trim_end());
+        }
+        Ok(loaded)
+    }
+}
+
+fn account() -> Account {
+    let hostname = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
+    Account { hostname, uid: nix::unistd::getuid().as_raw() }
+}
+
+/// The selection that flags describe.
+///
+/// # Errors
+/// A glob or label that is none.
+pub fn selection(select: &Select) -> Result<Selection, CliError> {
+    let mut labels = Vec::new();
+    for pair in &select.labels {
+        let (label, value) =
+            pair.split_once('=').ok_or_else(|| CliError::Usage(format!("-l {pair}: write LABEL=VALUE")))?;
+        labels.push((label.to_owned(), value.to_owned()));
+    }
+    Ok(Selection { only: globs(&select.only)?, exclude: globs(&select.exclude)?, labels })
+}
+
+/// A set of globs; none when there are none.
+///
+/// # Errors
+/// A glob that is none.
+pub fn globs(patterns: &[String]) -> Result<Option<globset::GlobSet>, CliError> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let bad = |error: globset::Error| CliError::Usage(error.to_string());
+    let mut set = globset::GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(globset::Glob::new(pattern).map_err(bad)?);
+    }
+    set.build().map(Some).map_err(bad)
+}

@@ -1,0 +1,130 @@
+//! `stop`, `start`, `pause`, `unpause`, `unprotect`: an operator's decisions, recorded and acted on at once.
+
+use crate::config::desired::Desired;
+use crate::host::clock::Clock;
+use crate::plan::Request;
+use crate::reconcile::pass::{Patience, Reconciler, after};
+use crate::spec::name::Name;
+use crate::state::events::{Event, EventLog, Outcome};
+use crate::state::record::{Hold, HoldKind, Record};
+
+use super::apply::Run;
+use super::args::{Named, Pause};
+use super::context::{Context, globs};
+use super::error::CliError;
+use super::exit::Exit;
+
+/// `stop`
+///
+/// # Errors
+/// As `apply`, and for names that are no sessions.
+pub fn stop(context: &Context, args: &Named) -> Result<Exit, CliError> {
+    decide(context, args, "stop", &|record, hold| record.hold = Some(hold(HoldKind::Stopped)))?;
+    act(context, args, "stop", Request { now: true, ..Request::default() })
+}
+
+/// `start`
+///
+/// # Errors
+/// As `apply`, and for names that are no sessions.
+pub fn start(context: &Context, args: &Named) -> Result<Exit, CliError> {
+    let loaded = context.load(&args.fleet.clone().into())?;
+    let wanted_stopped = |name: &Name| loaded.desired.sessions.get(name).is_some_and(|session| !session.running);
+    decide(context, args, "start", &|record, hold| {
+        record.hold = wanted_stopped(&record.name).then(|| hold(HoldKind::Started));
+    })?;
+    act(context, args, "start", Request { again: names(args)?, ..Request::default() })
+}
+
+/// `pause`
+///
+/// # Errors
+/// For names that are no sessions.
+pub fn pause(context: &Context, args: &Pause) -> Result<Exit, CliError> {
+    decide(context, &args.named, "pause", &|record, hold| {
+        let mut hold = hold(HoldKind::Paused);
+        hold.until_ms = args.for_time.map(|period| after(hold.since, period.0));
+        record.hold = Some(hold);
+    })
+}
+
+/// `unpause`
+///
+/// # Errors
+/// For names that are no sessions.
+pub fn unpause(context: &Context, args: &Named) -> Result<Exit, CliError> {
+    decide(context, args, "unpause", &|record, _| {
+        record.hold.take_if(|hold| hold.what == HoldKind::Paused);
+    })
+}
+
+/// `unprotect`
+///
+/// # Errors
+/// For names that are no sessions.
+pub fn unprotect(context: &Context, args: &Named) -> Result<Exit, CliError> {
+    decide(context, args, "unprotect", &|record, _| record.protect = false)
+}
+
+/// The names given, checked.
+///
+/// # Errors
+/// One that is no name.
+pub fn names(args: &Named) -> Result<Vec<Name>, CliError> {
+    let name = |text: &String| Name::new(text.clone()).map_err(|error| CliError::Usage(error.to_string()));
+    args.names.iter().map(name).collect()
+}
+
+/// Records a decision on each named session, under the lock.
+fn decide(
+    context: &Context,
+    args: &Named,
+    verb: &'static str,
+    change: &dyn Fn(&mut Record, &dyn Fn(HoldKind) -> Hold),
+) -> Result<Exit, CliError> {
+    let loaded = context.load(&args.fleet.clone().into())?;
+    let machine = context.machine(false)?;
+    let setup = context.setup(&machine, verb, Some(&loaded.desired))?;
+    let reconciler = Reconciler::new(&machine, &setup)?;
+    let _lock = reconciler.lock()?;
+    let situation = reconciler.look(&loaded.desired)?;
+    let since = machine.now();
+    let hold = |what| Hold { what, since, until_ms: None, why: args.message.clone() };
+    let mut changed = Vec::new();
+    for name in names(args)? {
+        let recorded = situation.recorded.records.get(&name).cloned();
+        let mut record = match recorded {
+            Some(record) => record,
+            None => unlaunched(&loaded.desired, &name)?,
+        };
+        change(&mut record, &hold);
+        changed.push(record);
+    }
+    reconciler.store().save(&changed)?;
+    for record in &changed {
+        let event = Event {
+            fleet: Some(record.fleet.clone()),
+            session: Some(record.name.clone()),
+            detail: args.message.clone(),
+            ..Event::new(machine.now(), verb, verb, Outcome::Done)
+        };
+        let _ = EventLog::new(&machine, reconciler.store().layout()).append(&[event]);
+    }
+    Ok(Exit::Ok)
+}
+
+/// A session that was never launched can be held too.
+fn unlaunched(desired: &Desired, name: &Name) -> Result<Record, CliError> {
+    let missing = || CliError::Other(format!("no session `{name}` in this fleet; `farhelm status` lists them"));
+    let session = desired.sessions.get(name).ok_or_else(missing)?;
+    let fleet = desired.fleet.clone().ok_or_else(missing)?;
+    Ok(Record::unlaunched(fleet, session))
+}
+
+fn act(context: &Context, args: &Named, actor: &'static str, request: Request) -> Result<Exit, CliError> {
+    let loaded = context.load(&args.fleet.clone().into())?;
+    let mut request = request;
+    request.selection.only = globs(&args.names)?;
+    let run = Run { actor, yes: true, json: false, patience: Patience::default(), saved: None };
+    run.go(context, &loaded.desired, &request)
+}

@@ -1,0 +1,23 @@
+//! `schema`
+
+use crate::{agents, plan, spec, state};
+
+use super::args::{Document, Schema};
+use super::context::Context;
+use super::error::CliError;
+use super::exit::Exit;
+
+/// Prints a JSON schema.
+///
+/// # Errors
+/// Only for the output itself.
+pub fn run(context: &Context, args: &Schema) -> Result<Exit, CliError> {
+    let schema = match args.of {
+        Document::Fleet => spec::schema::fleet(),
+        Document::Plan => plan::json::schema(),
+        Document::Events => state::events::schema(),
+        Document::Kind => agents::catalogue::schema(),
+    };
+    context.output.json(&schema)?;
+    Ok(Exit::Ok)
+}

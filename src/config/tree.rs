@@ -1,0 +1,467 @@
+//! Where every value of a file stands: one iterative walk over the parser's events.
+//!
+//! The walk refuses what must never reach the value parser (deep nesting, floods of nodes and aliases) and finds what
+//! that parser would hide (duplicate keys, tags, keys that are no text). Nodes live in one flat list, so that building
+//! and dropping a tree neither recurses nor allocates per node.
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
+
+/// The deepest nesting.
+pub const MAX_DEPTH: usize = 64;
+/// The most nodes in a file.
+pub const MAX_NODES: usize = 200_000;
+/// The most aliases in a file.
+pub const MAX_ALIASES: usize = 1_000;
+
+/// A position: line and column count from 0, in characters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pos {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl From<Marker> for Pos {
+    fn from(mark: Marker) -> Self {
+        let cut = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Self { line: cut(mark.line().saturating_sub(1)), column: cut(mark.col()) }
+    }
+}
+
+/// A stretch of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stretch {
+    /// Its first character.
+    pub start: Pos,
+    /// Behind its last character.
+    pub end: Pos,
+}
+
+impl From<Span> for Stretch {
+    fn from(span: Span) -> Self {
+        Self { start: span.start.into(), end: span.end.into() }
+    }
+}
+
+/// Something wrong with a file's YAML itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where.
+    pub at: Stretch,
+    /// What.
+    pub words: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// An earlier place that matters.
+    pub other: Option<(Stretch, &'static str)>,
+    /// Nothing behind it could be read.
+    pub fatal: bool,
+}
+
+/// A node's number.
+pub type NodeId = u32;
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// `text` is its range in [`Tree::text`].
+    Scalar { text: (u32, u32), plain: bool },
+    /// `range` in [`Tree::links`].
+    List { range: (u32, u32) },
+    /// `range` in [`Tree::links`]: key, value, key, value …, sorted by key.
+    Map { range: (u32, u32) },
+    Alias { target: NodeId },
+}
+
+#[derive(Debug)]
+struct Node {
+    at: Stretch,
+    kind: Kind,
+}
+
+/// The nodes of one file.
+#[derive(Debug, Default)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    links: Vec<NodeId>,
+    text: String,
+    root: Option<NodeId>,
+    merges: bool,
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// A map's key.
+    Key(String),
+    /// A list's index.
+    Item(usize),
+}
+
+impl From<&str> for Step {
+    fn from(key: &str) -> Self {
+        Self::Key(key.to_owned())
+    }
+}
+
+/// Where a path leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The last node that is there.
+    pub node: NodeId,
+    /// The key that holds it.
+    pub key: Option<NodeId>,
+    /// How many steps were there.
+    pub steps: usize,
+    /// The alias or merge key through which it was reached first.
+    pub through: Option<NodeId>,
+}
+
+impl Tree {
+    /// The document's node; none when the file is empty.
+    #[must_use]
+    pub fn root(&self) -> Option<NodeId> {
+        self.root
+    }
+
+    /// Merge keys (`<<`) are used.
+    #[must_use]
+    pub fn merges(&self) -> bool {
+        self.merges
+    }
+
+    /// Where a node stands.
+    #[must_use]
+    pub fn at(&self, node: NodeId) -> Stretch {
+        self.nodes[node as usize].at
+    }
+
+    /// A scalar's text.
+    #[must_use]
+    pub fn scalar(&self, node: NodeId) -> Option<&str> {
+        match self.nodes[self.behind(node) as usize].kind {
+            Kind::Scalar { text: (from, to), .. } => Some(&self.text[from as usize..to as usize]),
+            _ => None,
+        }
+    }
+
+    /// A map's keys and values, sorted by key; merge keys are not followed.
+    pub fn entries(&self, node: NodeId) -> impl Iterator<Item = (&str, NodeId, NodeId)> {
+        let range = match self.nodes[self.behind(node) as usize].kind {
+            Kind::Map { range } => range,
+            _ => (0, 0),
+        };
+        let pairs = &self.links[range.0 as usize..range.1 as usize];
+        pairs.chunks_exact(2).map(|pair| (self.scalar(pair[0]).unwrap_or_default(), pair[0], pair[1]))
+    }
+
+    /// A list's items.
+    #[must_use]
+    pub fn items(&self, node: NodeId) -> &[NodeId] {
+        match self.nodes[self.behind(node) as usize].kind {
+            Kind::List { range: (from, to) } => &self.links[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+
+    /// A map or a list.
+    #[must_use]
+    pub fn is_container(&self, node: NodeId) -> bool {
+        !matches!(self.nodes[self.behind(node) as usize].kind, Kind::Scalar { .. })
+    }
+
+    /// Follows `path` from `from` as far as it leads, through aliases and merge keys.
+    #[must_use]
+    pub fn find<'a>(&self, from: NodeId, path: impl IntoIterator<Item = &'a Step>) -> Found {
+        let mut found = Found { node: from, key: None, steps: 0, through: None };
+        for step in path {
+            if matches!(self.nodes[found.node as usize].kind, Kind::Alias { .. }) {
+                found.through = found.through.or(Some(found.node));
+            }
+            let next = match step {
+                Step::Key(key) => self.value(found.node, key, MAX_DEPTH),
+                // A key of digits looks like an index to whoever reports it.
+                Step::Item(index) => match self.items(found.node).get(*index) {
+                    Some(item) => Some((None, *item, None)),
+                    None => self.value(found.node, &index.to_string(), MAX_DEPTH),
+                },
+            };
+            let Some((key, node, merged)) = next else { break };
+            let through = found.through.or(merged);
+            found = Found { node, key, steps: found.steps + 1, through };
+        }
+        found
+    }
+
+    /// The key, the value and, if it came by one, the merge key of `key` in a map.
+    fn value(&self, map: NodeId, key: &str, depth: usize) -> Option<(Option<NodeId>, NodeId, Option<NodeId>)> {
+        if let Some((key, value)) = self.entry(map, key) {
+            return Some((Some(key), value, None));
+        }
+        if !self.merges || depth == 0 {
+            return None;
+        }
+        let (merge, sources) = self.entry(map, "<<")?;
+        let list = self.items(sources);
+        let sources = if list.is_empty() { std::slice::from_ref(&sources) } else { list };
+        let (key, value, _) = sources.iter().find_map(|source| self.value(*source, key, depth - 1))?;
+        Some((key, value, Some(merge)))
+    }
+
+    fn entry(&self, map: NodeId, key: &str) -> Option<(NodeId, NodeId)> {
+        let Kind::Map { range: (from, to) } = self.nodes[self.behind(map) as usize].kind else { return None };
+        let pairs = &self.links[from as usize..to as usize];
+        let (mut low, mut high) = (0, pairs.len() / 2);
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.scalar(pairs[2 * middle]).unwrap_or_default().cmp(key) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        let pair = pairs.get(2 * low..2 * low + 2)?;
+        (self.scalar(pair[0]) == Some(key)).then_some((pair[0], pair[1]))
+    }
+
+    /// What an alias stands for. Aliases to aliases do not exist, and none stands for what it is in.
+    #[must_use]
+    pub fn behind(&self, node: NodeId) -> NodeId {
+        match self.nodes[node as usize].kind {
+            Kind::Alias { target } => target,
+            _ => node,
+        }
+    }
+}
+
+/// Walks the events of `text` and nothing else: what reading costs at least.
+///
+/// # Errors
+/// The parser's words where the text is no YAML.
+pub fn events_only(text: &str) -> Result<usize, String> {
+    let mut count = 0;
+    for event in Parser::new_from_str(text) {
+        event.map_err(|error| error.to_string())?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Reads where the values of `text` stand. What could be read is returned beside the faults; after a fatal one it is
+/// incomplete.
+#[must_use]
+pub fn read(text: &str) -> (Tree, Vec<Fault>) {
+    let mut builder = Builder::default();
+    for event in Parser::new_from_str(text) {
+        let step = match event {
+            Ok((event, span)) => builder.take(&event, span.into()),
+            Err(error) => {
+                let at = Stretch { start: (*error.marker()).into(), end: (*error.marker()).into() };
+                Err(Fault::fatal(at, format!("this is no YAML: {}", error.info())))
+            }
+        };
+        if let Err(fault) = step {
+            builder.faults.push(fault);
+            break;
+        }
+    }
+    (builder.tree, builder.faults)
+}
+
+impl Fault {
+    fn new(at: Stretch, words: impl Into<String>) -> Self {
+        Self { at, words: words.into(), help: None, other: None, fatal: false }
+    }
+
+    fn fatal(at: Stretch, words: impl Into<String>) -> Self {
+        Self { fatal: true, ..Self::new(at, words) }
+    }
+}
+
+/// A container that is being read.
+struct Open {
+    node: NodeId,
+    children: Vec<NodeId>,
+    map: bool,
+}
+
+#[derive(Default)]
+struct Builder {
+    tree: Tree,
+    faults: Vec<Fault>,
+    open: Vec<Open>,
+    /// Spare child lists.
+    spare: Vec<Vec<NodeId>>,
+    /// By the parser's anchor number.
+    anchors: Vec<Option<NodeId>>,
+    aliases: usize,
+    documents: usize,
+}
+
+impl Builder {
+    fn take(&mut self, event: &Event<'_>, at: Stretch) -> Result<(), Fault> {
+        match event {
+            Event::DocumentStart(_) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err(Fault::fatal(at, "a second document begins here; a file holds one"));
+                }
+            }
+            Event::Alias(anchor) => self.alias(*anchor, at)?,
+            Event::Scalar(text, style, anchor, tag) => {
+                self.refuse_tag(tag.is_some(), at);
+                self.scalar(text, *style, *anchor, at)?;
+            }
+            Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag) => {
+                self.refuse_tag(tag.is_some(), at);
+                self.begin(matches!(event, Event::MappingStart(..)), *anchor, at)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(at),
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+        }
+        Ok(())
+    }
+
+    fn refuse_tag(&mut self, tagged: bool, at: Stretch) {
+        if tagged {
+            let help = "write the value without `!…`; a secret is given by `env_from`".to_owned();
+            self.faults.push(Fault { help: Some(help), ..Fault::new(at, "tags (`!…`) are not used here") });
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, at: Stretch) -> Result<(), Fault> {
+        self.aliases += 1;
+        if self.aliases > MAX_ALIASES {
+            return Err(Fault::fatal(at, format!("more than {MAX_ALIASES} aliases in a file")));
+        }
+        let target = self.anchors.get(anchor).copied().flatten();
+        let Some(target) = target.filter(|target| self.open.iter().all(|open| open.node != *target)) else {
+            return Err(Fault::fatal(at, "this alias stands for what it is part of"));
+        };
+        self.add(Kind::Alias { target }, 0, at)?;
+        Ok(())
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, anchor: usize, at: Stretch) -> Result<(), Fault> {
+        let from = self.tree.text.len();
+        self.tree.text.push_str(text);
+        let plain = style == ScalarStyle::Plain;
+        let range = (from as u32, self.tree.text.len() as u32);
+        let is_key = self.awaits_key();
+        self.add(Kind::Scalar { text: range, plain }, anchor, at)?;
+        if is_key && plain && !reads_as_text(text) {
+            let help = format!("quote it: \"{text}\"");
+            self.faults.push(Fault { help: Some(help), ..Fault::new(at, "a key must be text") });
+        } else if plain && is_endless(text) {
+            self.faults.push(Fault::new(at, "an infinite or undefined number is no value here"));
+        }
+        self.tree.merges |= is_key && plain && text == "<<";
+        Ok(())
+    }
+
+    fn begin(&mut self, map: bool, anchor: usize, at: Stretch) -> Result<(), Fault> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Fault::fatal(at, format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        if self.awaits_key() {
+            self.faults.push(Fault { fatal: true, ..Fault::new(at, "a key must be text, not a map or a list") });
+        }
+        let range = (0, 0);
+        let node = self.add(if map { Kind::Map { range } } else { Kind::List { range } }, anchor, at)?;
+        let children = self.spare.pop().unwrap_or_default();
+        self.open.push(Open { node, children, map });
+        Ok(())
+    }
+
+    fn end(&mut self, at: Stretch) {
+        let Some(Open { node, mut children, map }) = self.open.pop() else { return };
+        if map {
+            self.sort(&mut children);
+        }
+        let from = self.tree.links.len() as u32;
+        self.tree.links.append(&mut children);
+        let range = (from, self.tree.links.len() as u32);
+        self.spare.push(children);
+        let node = &mut self.tree.nodes[node as usize];
+        node.kind = if map { Kind::Map { range } } else { Kind::List { range } };
+        node.at.end = at.end;
+    }
+
+    /// Sorts a map's pairs by key, and finds duplicates.
+    fn sort(&mut self, children: &mut Vec<NodeId>) {
+        let tree = &self.tree;
+        let key = |pair: &(NodeId, NodeId)| tree.scalar(pair.0).unwrap_or_default();
+        let mut pairs: Vec<_> = children.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        pairs.sort_by(|a, b| key(a).cmp(key(b)));
+        for twins in pairs.windows(2) {
+            if key(&twins[0]) == key(&twins[1]) {
+                let name = shown(key(&twins[0]));
+                let mut fault = Fault::new(tree.at(twins[1].0), format!("key `{name}` is here twice"));
+                fault.other = Some((tree.at(twins[0].0), "first here"));
+                self.faults.push(fault);
+            }
+        }
+        children.clear();
+        children.extend(pairs.iter().flat_map(|pair| [pair.0, pair.1]));
+    }
+
+    fn awaits_key(&self) -> bool {
+        self.open.last().is_some_and(|open| open.map && open.children.len().is_multiple_of(2))
+    }
+
+    fn add(&mut self, kind: Kind, anchor: usize, at: Stretch) -> Result<NodeId, Fault> {
+        if self.tree.nodes.len() >= MAX_NODES {
+            return Err(Fault::fatal(at, format!("more than {MAX_NODES} values in a file")));
+        }
+        // At most MAX_NODES.
+        let id = self.tree.nodes.len() as NodeId;
+        self.tree.nodes.push(Node { at, kind });
+        if anchor > 0 {
+            self.anchors.resize(self.anchors.len().max(anchor + 1), None);
+            self.anchors[anchor] = Some(id);
+        }
+        match self.open.last_mut() {
+            Some(open) => open.children.push(id),
+            None => self.tree.root = Some(id),
+        }
+        Ok(id)
+    }
+}
+
+/// At most 60 characters of a text, for messages.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}
+
+/// An unquoted scalar that YAML 1.2 reads as text: no null, truth or number.
+#[must_use]
+pub fn reads_as_text(plain: &str) -> bool {
+    let word = matches!(plain, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
+    !(word || is_endless(plain) || is_number(plain))
+}
+
+fn is_number(plain: &str) -> bool {
+    let digits = plain.strip_prefix(['-', '+']).unwrap_or(plain);
+    let radix = |rest: &str, radix| !rest.is_empty() && rest.chars().all(|c| c.is_digit(radix));
+    if let Some(rest) = digits.strip_prefix("0o") {
+        return radix(rest, 8);
+    }
+    if let Some(rest) = digits.strip_prefix("0x") {
+        return radix(rest, 16);
+    }
+    digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && digits.bytes().any(|b| b.is_ascii_digit())
+        && digits.parse::<f64>().is_ok()
+        && !(digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn is_endless(plain: &str) -> bool {
+    let word = plain.strip_prefix(['-', '+']).unwrap_or(plain);
+    matches!(word, ".inf" | ".Inf" | ".INF") || matches!(plain, ".nan" | ".NaN" | ".NAN")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Completes records from what was seen: the repair after a pass that died, and the note of what ended since. Pure.
+
+use crate::host::clock::Moment;
+use crate::observe::observed::{AgentSeen, Observed, PaneSeen, ServerSeen};
+use crate::spec::name::Name;
+use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded};
+
+/// A launch that ends by itself within this time counts as a failure to come up.
+const QUICK_END_MS: u64 = 10_000;
+
+/// Brings `recorded` up to what was seen; returns the names of records that changed. `executed` says of a session and a
+/// generation whether its program was exec'd, as the shim's mark tells.
+pub fn complete(
+    recorded: &mut Recorded,
+    observed: &Observed,
+    executed: &dyn Fn(&Record, u32) -> bool,
+) -> Vec<Name> {
+    let mut changed = Vec::new();
+    for (name, record) in &mut recorded.records {
+        let before = record.clone();
+        let Some(seen) = observed.sessions.get(&record.id) else { continue };
+        match &seen.agent {
+            AgentSeen::Alive(pane) => up(record, pane, Phase::Running, observed),
+            AgentSeen::Launching { pane, .. } => up(record, pane, Phase::Opened, observed),
+            AgentSeen::Ended { how, .. } => ended(record, how, observed.at, executed),
+            AgentSeen::Absent => absent(record, observed.at, executed),
+            AgentSeen::Unknown(_) | AgentSeen::Several(_) => {}
+        }
+        if *record != before {
+            changed.push(name.clone());
+        }
+    }
+    changed
+}
+
+fn up(record: &mut Record, pane: &PaneSeen, phase: Phase, observed: &Observed) {
+    let Some(launch) = record.launches.last_mut() else { return };
+    if launch.generation != pane.generation || launch.phase == Phase::Stopping {
+        return;
+    }
+    launch.pane = Some(pane.pane.clone());
+    launch.process = Some(pane.process);
+    launch.boot = observed.boot.clone();
+    launch.socket = pane.socket.clone();
+    if let Some(ServerSeen::Up { process }) = observed.servers.get(&pane.socket) {
+        launch.server = Some(*process);
+    }
+    launch.phase = phase;
+    launch.ended = None;
+    if phase == Phase::Running && launch.prompt.is_some() {
+        record.prompt_delivered.clone_from(&launch.prompt);
+    }
+}
+
+fn ended(record: &mut Record, how: &Ended, now: Moment, executed: &dyn Fn(&Record, u32) -> bool) {
+    let ran = executed(record, record.generation());
+    let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) else { return };
+    let failed = matches!(how.how, EndedHow::LaunchFailed(_));
+    // An exec that happened carried its prompt, whether or not anybody saw it happen: never deliver it twice.
+    if !failed && (ran || launch.phase >= Phase::Running) && launch.prompt.is_some() {
+        record.prompt_delivered.clone_from(&launch.prompt);
+    }
+    let stopping = launch.phase == Phase::Stopping;
+    let lived = now.boot_ms.saturating_sub(launch.at.boot_ms);
+    let mut how = how.clone();
+    if stopping && !matches!(how.how, EndedHow::Rebooted | EndedHow::ServerDied) {
+        how.how = EndedHow::Stopped;
+    }
+    record.failures = match how.how {
+        EndedHow::LaunchFailed(_) => record.failures.saturating_add(1),
+        EndedHow::Exited(_) | EndedHow::Lost if lived < QUICK_END_MS => record.failures.saturating_add(1),
+        EndedHow::Exited(_) | EndedHow::Lost | EndedHow::Killed(_) => 0,
+        EndedHow::ServerDied | EndedHow::Rebooted | EndedHow::Stopped => record.failures,
+    };
+    launch.phase = Phase::Ended;
+    launch.ended = Some(how);
+}
+
+/// Nothing of it is there: its pane was closed, or was never opened.
+fn absent(record: &mut Record, now: Moment, executed: &dyn Fn(&Record, u32) -> bool) {
+    let ran = executed(record, record.generation());
+    let Some(launch) = record.launches.last() else { return };
+    if launch.phase == Phase::Intended && !ran {
+        return;
+    }
+    ended(record, &Ended { how: EndedHow::Lost, at_ms: Some(now.wall_ms) }, now, executed);
+}

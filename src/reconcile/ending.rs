@@ -1,0 +1,276 @@
+//! Ends sessions, agents and tabs: processes first, then the terminal, then launch files, the record last, so that a
+//! death in between leaves a listed dead session and never an unlisted live one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::config::desired::Desired;
+use crate::host::Host;
+use crate::host::process::{BootId, ProcessKey};
+use crate::host::tmux::{PaneId, Socket, TmuxError};
+use crate::observe::observed::{AgentSeen, Observed, Seen, TabSeen};
+use crate::plan::action::{Action, Item};
+use crate::spec::name::Name;
+use crate::state::events::Outcome;
+use crate::state::launch_files;
+use crate::state::record::{Ended, EndedHow, Phase, Record};
+use crate::state::store::Store;
+
+use super::ledger::Ledger;
+use super::census::Claim;
+use super::reap::{self, Target};
+use super::scopes;
+use super::terminals::{self, Terminals};
+
+/// Lines of a pane that are kept when it is closed.
+const KEPT_LINES: u32 = 200;
+
+/// Everything one round of endings needs.
+pub struct Round<'a> {
+    /// The machine.
+    pub host: &'a dyn Host,
+    /// The state directory.
+    pub store: &'a Store<'a>,
+    /// What was seen.
+    pub observed: &'a Observed,
+    /// The fleet, for graces of sessions still in it.
+    pub desired: &'a Desired,
+    /// The socket of sessions without a record.
+    pub socket: &'a Socket,
+}
+
+impl Round<'_> {
+    /// Ends what `items` say, all together. Returns the sessions whose ending failed: nothing may be started for them.
+    pub fn end(&self, items: &[&Item], ledger: &mut Ledger<'_>) -> Vec<Name> {
+        let mut jobs: Vec<(&Item, Target)> = Vec::new();
+        for item in items {
+            if let Some(target) = self.target(item, &ledger.recorded.records) {
+                jobs.push((item, target));
+            }
+        }
+        if jobs.is_empty() {
+            return Vec::new();
+        }
+        self.intend(&jobs, ledger);
+        let targets: Vec<Target> = jobs.iter().map(|(_, target)| target.clone()).collect();
+        let endings = reap::end(self.host, &targets);
+        let mut failed = Vec::new();
+        let mut ended = Vec::new();
+        for ((item, _), ending) in jobs.into_iter().zip(endings) {
+            if ending.complete() {
+                ended.push(item);
+            } else {
+                failed.push(item.session.clone());
+                ledger.note(&item.session, word(&item.action), Some(ending.words()));
+            }
+        }
+        let mut refused = self.close(&ended, ledger);
+        for item in ended {
+            self.book(item, refused.remove(&item.session), ledger);
+        }
+        failed
+    }
+
+    /// A stop must never fail for a full disk: the intent is best effort, its loss makes a death look like an exit.
+    fn intend(&self, jobs: &[(&Item, Target)], ledger: &mut Ledger<'_>) {
+        let names: Vec<Name> = jobs
+            .iter()
+            .filter(|(item, _)| matches!(item.action, Action::Stop | Action::Restart(_)))
+            .map(|(item, _)| item.session.clone())
+            .collect();
+        for name in &names {
+            ledger.change(name, |record| {
+                if let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) {
+                    launch.phase = Phase::Stopping;
+                }
+            });
+        }
+        if let Some(first) = names.first()
+            && let Err(words) = ledger.save(&names)
+        {
+            ledger.event(first, "record", Outcome::Failed, Some(&words));
+        }
+    }
+
+    fn target(&self, item: &Item, records: &BTreeMap<Name, Record>) -> Option<Target> {
+        let id = item.id?;
+        let record = records.get(&item.session);
+        let seen = self.observed.sessions.get(&id);
+        let declared = self.desired.sessions.get(&item.session).map(|session| session.stop_grace);
+        let recorded = record.and_then(|record| record.stop_grace_ms).map(Duration::from_millis);
+        let grace = declared.or(recorded).unwrap_or(Duration::from_secs(5));
+        let agent = || agent_roots(record, seen, &self.observed.boot);
+        let tabs = |only: Option<&Name>| tab_roots(record, seen, only, &self.observed.boot);
+        let (claim, roots, units) = match &item.action {
+            Action::Stop | Action::Restart(_) => (Claim::Agent, agent(), agent_units(record, &self.observed.boot)),
+            Action::Reap => {
+                let mut roots = agent();
+                roots.extend(tabs(None));
+                let mut units = agent_units(record, &self.observed.boot);
+                units.extend(tab_units(record, None, &self.observed.boot));
+                (Claim::Session, roots, units)
+            }
+            Action::CloseTab(tab) => {
+                let claim = Claim::Tab(record?.tabs.get(tab)?.id);
+                (claim, tabs(Some(tab)), tab_units(record, Some(tab), &self.observed.boot))
+            }
+            _ => return None,
+        };
+        Some(Target { session: id, claim, roots, units, grace })
+    }
+
+    /// Closes the panes that go with the endings. A restart keeps its pane, to be used again. Answers, by session, what
+    /// was refused.
+    fn close(&self, ended: &[&Item], ledger: &Ledger<'_>) -> BTreeMap<Name, String> {
+        let records = &ledger.recorded.records;
+        let closing: Vec<&&Item> = ended.iter().filter(|item| !matches!(item.action, Action::Restart(_))).collect();
+        let sockets = terminals::sockets(closing.iter().filter_map(|item| records.get(&item.session)), self.socket);
+        let everyone = |words: &str| closing.iter().map(|item| (item.session.clone(), words.to_owned())).collect();
+        let terminals = match Terminals::list(self.host, &sockets, &ledger.recorded.owner) {
+            Ok(terminals) => terminals,
+            Err(error) => return everyone(&error.to_string()),
+        };
+        let mut panes: BTreeMap<Socket, Vec<PaneId>> = BTreeMap::new();
+        for item in &closing {
+            for terminal in item.id.into_iter().flat_map(|id| terminals.of(id)) {
+                let goes = match (&item.action, &terminal.stamp.tab) {
+                    (Action::Reap, _) | (Action::Stop, None) => true,
+                    (Action::CloseTab(closed), Some((name, _))) => closed == name,
+                    _ => false,
+                };
+                if goes {
+                    if let (Action::Stop, Some(record)) = (&item.action, records.get(&item.session)) {
+                        keep_lines(self.host, self.store, record, &terminal.socket, &terminal.pane.id);
+                    }
+                    panes.entry(terminal.socket.clone()).or_default().push(terminal.pane.id.clone());
+                }
+            }
+        }
+        for (socket, panes) in &panes {
+            match self.host.close(socket, panes) {
+                Ok(()) | Err(TmuxError::NoServer(_)) => {}
+                Err(error) => return everyone(&error.to_string()),
+            }
+        }
+        BTreeMap::new()
+    }
+
+    fn book(&self, item: &Item, refused: Option<String>, ledger: &mut Ledger<'_>) {
+        let session = &item.session;
+        let failure = refused.or_else(|| match &item.action {
+            Action::Reap => self.bury(session, ledger).err(),
+            Action::CloseTab(tab) => {
+                ledger.change(session, |record| {
+                    record.tabs.remove(tab);
+                });
+                ledger.save(std::slice::from_ref(session)).err()
+            }
+            _ => {
+                self.stopped(session, ledger);
+                None
+            }
+        });
+        if failure.is_some() || !matches!(item.action, Action::Restart(_)) {
+            ledger.note(session, word(&item.action), failure);
+        }
+    }
+
+    /// Books a stop. Its processes are gone whether or not the disk takes the news; the next pass sees it again.
+    fn stopped(&self, session: &Name, ledger: &mut Ledger<'_>) {
+        let at_ms = Some(self.host.now().wall_ms);
+        ledger.change(session, |record| {
+            if let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) {
+                launch.phase = Phase::Ended;
+                launch.ended = Some(Ended { how: EndedHow::Stopped, at_ms });
+            }
+        });
+        if let Err(words) = ledger.save(std::slice::from_ref(session)) {
+            ledger.event(session, "record", Outcome::Failed, Some(&words));
+        }
+    }
+
+    fn bury(&self, session: &Name, ledger: &mut Ledger<'_>) -> Result<(), String> {
+        let Some(record) = ledger.recorded.records.get(session).cloned() else { return Ok(()) };
+        let launch = self.store.layout().launch();
+        launch_files::sweep(self.host, &launch, |id, _| id != record.id).map_err(|error| error.to_string())?;
+        self.store.bury(&record, self.host.now()).map_err(|error| error.to_string())?;
+        ledger.recorded.records.remove(session);
+        Ok(())
+    }
+}
+
+/// Keeps a pane's last lines in `logs/`; losing them is no reason to stop.
+pub fn keep_lines(host: &dyn Host, store: &Store<'_>, record: &Record, socket: &Socket, pane: &PaneId) {
+    if let Ok(text) = host.capture(socket, pane, KEPT_LINES) {
+        let dir = store.layout().logs(record.id);
+        if host.make_dir(&dir).is_ok() {
+            let _ = host.replace(&[(dir.join(record.generation().to_string()), text.into_bytes())]);
+        }
+    }
+}
+
+/// The action in one word, for progress and events.
+#[must_use]
+pub fn word(action: &Action) -> &'static str {
+    match action {
+        Action::Stop => "stop",
+        Action::Reap => "reap",
+        Action::CloseTab(_) => "close tab",
+        Action::Restart(_) => "restart",
+        Action::Launch(_) => "launch",
+        Action::Adjust => "adjust",
+        Action::OpenTab(_) => "open tab",
+        Action::Adopt => "adopt",
+        Action::Move { .. } => "move",
+        Action::Waiting(_) => "waiting",
+        Action::Blocked(_) => "blocked",
+        Action::Unknown => "unknown",
+        Action::Unchanged => "unchanged",
+    }
+}
+
+/// Pane processes of the agent: the one seen, and the one recorded in this boot.
+fn agent_roots(record: Option<&Record>, seen: Option<&Seen>, boot: &BootId) -> Vec<ProcessKey> {
+    let mut roots = Vec::new();
+    match seen.map(|seen| &seen.agent) {
+        Some(AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. }) => roots.push(pane.process),
+        _ => {}
+    }
+    let launches = record.map(|record| record.launches.as_slice()).unwrap_or_default();
+    roots.extend(launches.iter().filter(|launch| launch.boot == *boot).filter_map(|launch| launch.process));
+    roots.extend(seen.map(|seen| seen.leftovers.clone()).unwrap_or_default());
+    roots
+}
+
+fn tab_roots(record: Option<&Record>, seen: Option<&Seen>, only: Option<&Name>, boot: &BootId) -> Vec<ProcessKey> {
+    let wanted = |name: &Name| only.is_none_or(|only| only == name);
+    let mut roots: Vec<ProcessKey> = record
+        .map(|record| &record.tabs)
+        .into_iter()
+        .flatten()
+        .filter(|(name, tab)| wanted(name) && tab.boot.as_ref() == Some(boot))
+        .filter_map(|(_, tab)| tab.process)
+        .collect();
+    for (name, tab) in seen.map(|seen| &seen.tabs).into_iter().flatten() {
+        if let TabSeen::Open { process: Some(process), .. } = tab
+            && wanted(name)
+        {
+            roots.push(*process);
+        }
+    }
+    roots
+}
+
+fn agent_units(record: Option<&Record>, boot: &BootId) -> Vec<String> {
+    let Some(record) = record else { return Vec::new() };
+    let scoped = record.launches.iter().filter(|launch| launch.scoped && launch.boot == *boot);
+    scoped.map(|launch| scopes::agent(record.id, launch.generation)).collect()
+}
+
+fn tab_units(record: Option<&Record>, only: Option<&Name>, boot: &BootId) -> Vec<String> {
+    let Some(record) = record else { return Vec::new() };
+    let tabs = record.tabs.iter().filter(|(name, tab)| {
+        tab.scoped && tab.boot.as_ref() == Some(boot) && only.is_none_or(|only| only == *name)
+    });
+    tabs.map(|(name, _)| scopes::tab(record.id, name)).collect()
+}

@@ -1,0 +1,271 @@
+//! Carries one plan out: books first, then endings, then launches, then tabs.
+
+use std::collections::BTreeSet;
+
+use crate::config::desired::Desired;
+use crate::host::Host;
+use crate::host::clock::Interrupt;
+use crate::host::secrets::Fetcher;
+use crate::host::tmux::{PaneId, Place, Socket, StampText};
+use crate::observe::observed::Observed;
+use crate::plan::action::{Action, Item, Mode};
+use crate::spec::name::Name;
+use crate::state::rebuild;
+use crate::state::record::{Record, SessionId};
+use crate::state::store::Store;
+
+use super::ending::{self, Round, word};
+use super::launch::{self, Opening, Pace};
+use super::ledger::Ledger;
+use super::opening::{Site, Workshop};
+use super::pass::Setup;
+use super::terminals::{self, Terminals};
+
+/// One plan's execution.
+pub struct Execution<'a> {
+    /// The machine.
+    pub host: &'a dyn Host,
+    /// The state directory.
+    pub store: &'a Store<'a>,
+    /// The surroundings.
+    pub setup: &'a Setup,
+    /// The fleet.
+    pub desired: &'a Desired,
+    /// What was seen.
+    pub observed: &'a Observed,
+}
+
+impl Execution<'_> {
+    /// Does what `items` say.
+    pub fn run(&self, items: &[&Item], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) {
+        self.adopt(items, ledger);
+        for item in items {
+            match &item.action {
+                Action::Adjust => self.adjust(&item.session, ledger),
+                Action::Move { from } => self.rename(from, &item.session, ledger),
+                _ => {}
+            }
+        }
+        let round = Round {
+            host: self.host,
+            store: self.store,
+            observed: self.observed,
+            desired: self.desired,
+            socket: &self.setup.socket,
+        };
+        let unended = round.end(items, ledger);
+        if self.host.interrupt() != Interrupt::None {
+            return;
+        }
+        let starts: Vec<(&Item, &Mode)> = items
+            .iter()
+            .filter(|item| !unended.contains(&item.session))
+            .filter_map(|item| match &item.action {
+                Action::Launch(mode) | Action::Restart(mode) => Some((*item, mode)),
+                _ => None,
+            })
+            .collect();
+        self.launch(&starts, secrets, ledger);
+        self.open_tabs(items, &starts, secrets, ledger);
+        ledger.settle();
+    }
+
+    /// Rebuilds the records that were lost from the stamps of what is there.
+    fn adopt(&self, items: &[&Item], ledger: &mut Ledger<'_>) {
+        for item in items {
+            let known = ledger.recorded.records.get(&item.session).is_some_and(|record| Some(record.id) == item.id);
+            let seen = item.id.and_then(|id| self.observed.sessions.get(&id));
+            let (false, Some(seen)) = (known, seen) else { continue };
+            let Some(record) = rebuild::record(seen, self.observed) else { continue };
+            ledger.recorded.records.insert(item.session.clone(), record);
+            let saved = ledger.save(std::slice::from_ref(&item.session));
+            if matches!(item.action, Action::Adopt) || saved.is_err() {
+                ledger.note(&item.session, "adopt", saved.err());
+            }
+        }
+    }
+
+    fn adjust(&self, name: &Name, ledger: &mut Ledger<'_>) {
+        let Some(session) = self.desired.sessions.get(name) else { return };
+        ledger.change(name, |record| {
+            record.title.clone_from(&session.title);
+            record.stop_grace_ms = u64::try_from(session.stop_grace.as_millis()).ok();
+            record.protect |= session.protect;
+            record.sources.clone_from(&self.desired.sources);
+        });
+        let result = ledger.save(std::slice::from_ref(name)).and_then(|()| self.restamp(name, ledger));
+        ledger.note(name, "adjust", result.err());
+    }
+
+    fn rename(&self, from: &Name, to: &Name, ledger: &mut Ledger<'_>) {
+        let Some(mut record) = ledger.recorded.records.remove(from) else { return };
+        record.name = to.clone();
+        if let Some(fleet) = &self.desired.fleet {
+            record.fleet = fleet.clone();
+        }
+        ledger.recorded.records.insert(to.clone(), record);
+        let result = ledger.save(std::slice::from_ref(to)).and_then(|()| self.restamp(to, ledger));
+        ledger.note(to, "move", result.err());
+    }
+
+    /// Brings the stamps of a session's panes, and its tmux session's name, up to its record.
+    fn restamp(&self, name: &Name, ledger: &Ledger<'_>) -> Result<(), String> {
+        let Some(record) = ledger.recorded.records.get(name) else { return Ok(()) };
+        let terminals = self.terminals(std::iter::once(record), ledger)?;
+        let mut renamed = BTreeSet::new();
+        for terminal in terminals.of(record.id) {
+            let mut stamp = terminal.stamp.clone();
+            stamp.fleet.clone_from(&record.fleet);
+            stamp.session.clone_from(&record.name);
+            stamp.protect = record.protect;
+            stamp.sources.clone_from(&record.sources);
+            let stamps: [(PaneId, StampText); 1] = [(terminal.pane.id.clone(), stamp.write())];
+            self.host.stamp(&terminal.socket, &stamps).map_err(|error| error.to_string())?;
+            let wanted = terminals::session_name(&record.fleet, &record.name);
+            if terminal.pane.session_name != wanted && renamed.insert(terminal.pane.session.clone()) {
+                let result = self.host.rename(&terminal.socket, &terminal.pane.session, &wanted);
+                result.map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn terminals<'r>(
+        &self,
+        records: impl Iterator<Item = &'r Record>,
+        ledger: &Ledger<'_>,
+    ) -> Result<Terminals, String> {
+        let sockets: BTreeSet<Socket> = terminals::sockets(records, &self.setup.socket);
+        Terminals::list(self.host, &sockets, &ledger.recorded.owner).map_err(|error| error.to_string())
+    }
+
+    fn launch(&self, starts: &[(&Item, &Mode)], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) {
+        if starts.is_empty() {
+            return;
+        }
+        let terminals = match self.settled(starts, ledger) {
+            Ok(terminals) => terminals,
+            Err(words) => {
+                for (item, _) in starts {
+                    ledger.note(&item.session, word(&item.action), Some(words.clone()));
+                }
+                return;
+            }
+        };
+        let mut queue = Vec::new();
+        for (item, mode) in starts {
+            ledger.titles.insert(item.session.clone(), title(item, mode));
+            match self.opening(item, mode, &terminals, secrets, ledger) {
+                Ok(opening) => queue.push(opening),
+                Err(words) => ledger.note(&item.session, &title(item, mode), Some(words)),
+            }
+        }
+        launch::start(self.host, queue, self.pace(), ledger);
+    }
+
+    /// Our panes, once tmux has noticed the ends of the processes that were just ended.
+    fn settled(&self, starts: &[(&Item, &Mode)], ledger: &Ledger<'_>) -> Result<Terminals, String> {
+        let ids: BTreeSet<SessionId> = starts.iter().filter_map(|(item, _)| item.id).collect();
+        let records = || starts.iter().filter_map(|(item, _)| ledger.recorded.records.get(&item.session));
+        let begun = self.host.now();
+        loop {
+            let terminals = self.terminals(records(), ledger)?;
+            let alive = ids.iter().flat_map(|id| terminals.of(*id)).any(|terminal| {
+                terminal.stamp.tab.is_none() && terminal.pane.end.is_none()
+            });
+            if !alive || self.host.now().since(&begun) >= super::reap::CONFIRM {
+                return Ok(terminals);
+            }
+            self.host.sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    fn opening(
+        &self,
+        item: &Item,
+        mode: &Mode,
+        terminals: &Terminals,
+        secrets: &mut Fetcher,
+        ledger: &Ledger<'_>,
+    ) -> Result<Opening, String> {
+        let session = self.desired.sessions.get(&item.session).ok_or("it is not in the fleet file")?;
+        let recorded = ledger.recorded.records.get(&item.session);
+        let restored = ledger.recorded.tombstones.get(&item.session).map(|tombstone| &tombstone.record);
+        let record = recorded.or_else(|| restored.filter(|_| matches!(mode, Mode::Resume { .. })));
+        let site = match recorded {
+            Some(record) => terminals.site(record, &self.setup.socket)?,
+            None => {
+                let fleet = self.desired.fleet.as_ref().unwrap_or(&session.name);
+                let name = terminals::session_name(fleet, &session.name);
+                Site { socket: self.setup.socket.clone(), place: Place::NewSession(name) }
+            }
+        };
+        if let (Some(record), Place::Respawn(pane)) = (recorded, &site.place) {
+            ending::keep_lines(self.host, self.store, record, &site.socket, pane);
+        }
+        self.workshop(secrets).agent(session, record, mode, site)
+    }
+
+    fn open_tabs(&self, items: &[&Item], starts: &[(&Item, &Mode)], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) {
+        let mut wanted: BTreeSet<(Name, Name)> = BTreeSet::new();
+        for item in items {
+            if let Action::OpenTab(tab) = &item.action {
+                wanted.insert((item.session.clone(), tab.clone()));
+            }
+        }
+        for (item, _) in starts.iter().filter(|(item, _)| ledger.terminals.contains_key(&item.session)) {
+            let tabs = self.desired.sessions.get(&item.session).map(|session| session.tabs.keys());
+            wanted.extend(tabs.into_iter().flatten().map(|tab| (item.session.clone(), tab.clone())));
+        }
+        if wanted.is_empty() || self.host.interrupt() != Interrupt::None {
+            return;
+        }
+        let names: BTreeSet<&Name> = wanted.iter().map(|(session, _)| session).collect();
+        let records: Vec<Record> =
+            names.iter().filter_map(|name| ledger.recorded.records.get(*name)).cloned().collect();
+        let terminals = match self.terminals(records.iter(), ledger) {
+            Ok(terminals) => terminals,
+            Err(words) => {
+                for (name, tab) in wanted {
+                    ledger.note(&name, &format!("open tab {tab}"), Some(words.clone()));
+                }
+                return;
+            }
+        };
+        let mut queue = Vec::new();
+        for (name, tab) in wanted {
+            let Some(session) = self.desired.sessions.get(&name) else { continue };
+            let Some(record) = ledger.recorded.records.get(&name).cloned() else { continue };
+            let open = terminals.of(record.id).any(|t| t.stamp.tab.as_ref().is_some_and(|(open, _)| *open == tab));
+            let Some(site) = terminals.window(&record).filter(|_| !open) else { continue };
+            match self.workshop(secrets).tab(session, &record, &tab, site) {
+                Ok(opening) => queue.push(opening),
+                Err(words) => ledger.note(&name, &format!("open tab {tab}"), Some(words)),
+            }
+        }
+        launch::start(self.host, queue, self.pace(), ledger);
+    }
+
+    fn workshop<'s>(&'s self, secrets: &'s mut Fetcher) -> Workshop<'s> {
+        Workshop {
+            host: self.host,
+            store: self.store,
+            setup: self.setup,
+            desired: self.desired,
+            boot: self.observed.boot.clone(),
+            secrets,
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { parallel: self.desired.policy.parallel, stagger: self.desired.policy.stagger }
+    }
+}
+
+fn title(item: &Item, mode: &Mode) -> String {
+    let what = word(&item.action);
+    match mode {
+        Mode::Resume { .. } => format!("{what}, resume"),
+        Mode::Fresh { .. } | Mode::SameId { .. } | Mode::Verbatim => what.to_owned(),
+    }
+}

@@ -1,0 +1,249 @@
+//! Starting terminals: batches of panes, paced, each followed until its program is proven to run.
+//!
+//! The proof is the process's own exec-time environment: only the shim's exec puts the session's marker there.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::host::Host;
+use crate::host::clock::{Interrupt, Moment};
+use crate::host::process::{MarkersRead, ProcessKey};
+use crate::host::tmux::{OpenPane, Opened, Socket};
+use crate::spec::name::Name;
+use crate::state::launch_files::{LaunchFiles, LaunchSpec};
+use crate::state::record::{Record, SessionId};
+
+use super::ledger::Ledger;
+
+/// A login shell that has not reached the shim after this time is stuck.
+pub const STUCK: Duration = Duration::from_secs(30);
+/// A program that ends within this time of its start did not come up.
+pub const SETTLE: Duration = Duration::from_secs(2);
+/// Time between two looks at what is being started.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// One terminal to start: a session's agent, or one of its tabs.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// The session's name.
+    pub session: Name,
+    /// The session's id.
+    pub id: SessionId,
+    /// The tab's name and id; none for the agent.
+    pub tab: Option<(Name, SessionId)>,
+    /// What tmux is asked for.
+    pub pane: OpenPane,
+    /// The server.
+    pub socket: Socket,
+    /// The launch's files.
+    pub files: LaunchFiles,
+    /// What the spec says.
+    pub spec: LaunchSpec,
+    /// The session's record with this launch as its intent; none for a tab.
+    pub intent: Option<Box<Record>>,
+    /// Hash of a tab's definition.
+    pub definition: String,
+    /// It runs in a scope of its own.
+    pub scoped: bool,
+}
+
+/// How far an opening came.
+#[derive(Debug, Clone)]
+pub enum Progress {
+    /// The pane is open.
+    Opened(Opened, Option<ProcessKey>),
+    /// Its program runs, or ran: the exec is proven.
+    Running,
+    /// It did not come up, in words.
+    Failed(String),
+    /// It was not begun: the operator interrupted.
+    NotBegun,
+}
+
+/// How many at once, and how far apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// In flight at once.
+    pub parallel: usize,
+    /// Between two of them.
+    pub stagger: Duration,
+}
+
+/// Starts all of `queue`, writing each batch's intent down before it is opened.
+pub fn start(host: &dyn Host, queue: Vec<Opening>, pace: Pace, ledger: &mut Ledger<'_>) {
+    Launcher { host, pace, queue: queue.into(), flying: Vec::new(), last: None, ledger }.run();
+}
+
+struct Flying {
+    opening: Opening,
+    process: Option<ProcessKey>,
+    since: Moment,
+}
+
+struct Launcher<'a, 'b> {
+    host: &'a dyn Host,
+    pace: Pace,
+    queue: std::collections::VecDeque<Opening>,
+    flying: Vec<Flying>,
+    last: Option<Moment>,
+    ledger: &'a mut Ledger<'b>,
+}
+
+impl Launcher<'_, '_> {
+    fn run(&mut self) {
+        loop {
+            if self.host.interrupt() != Interrupt::None {
+                let rest: Vec<Opening> = self.queue.drain(..).collect();
+                self.tell(rest.iter().map(|opening| (opening, Progress::NotBegun)).collect());
+            }
+            let batch = self.due();
+            if !batch.is_empty() {
+                self.open(batch);
+            }
+            self.look();
+            if self.flying.is_empty() && self.queue.is_empty() {
+                return;
+            }
+            self.host.sleep(self.nap());
+        }
+    }
+
+    fn nap(&self) -> Duration {
+        match (self.flying.is_empty(), self.last) {
+            (true, Some(last)) => self.pace.stagger.saturating_sub(self.host.now().since(&last)).max(LOOK),
+            _ => LOOK,
+        }
+    }
+
+    /// Those whose turn it is. Without a stagger a batch fills all free places.
+    fn due(&mut self) -> Vec<Opening> {
+        let free = self.pace.parallel.max(1).saturating_sub(self.flying.len());
+        let wait = self.last.is_some_and(|last| self.host.now().since(&last) < self.pace.stagger);
+        let many = if self.pace.stagger.is_zero() { free } else { free.min(1) };
+        let many = if wait { 0 } else { many.min(self.queue.len()) };
+        // One call goes to one server.
+        let socket = self.queue.front().map(|opening| opening.socket.clone());
+        let same = self.queue.iter().take(many).take_while(|o| Some(&o.socket) == socket.as_ref()).count();
+        self.queue.drain(..same).collect()
+    }
+
+    fn open(&mut self, batch: Vec<Opening>) {
+        self.last = Some(self.host.now());
+        if let Err(words) = self.prepare(&batch) {
+            return self.tell(batch.iter().map(|opening| (opening, Progress::Failed(words.clone()))).collect());
+        }
+        let requests: Vec<OpenPane> = batch.iter().map(|opening| opening.pane.clone()).collect();
+        let socket = batch[0].socket.clone();
+        let results = match self.host.open(&socket, &requests) {
+            Ok(results) => results,
+            // Nothing is known of any of them: their intents stand, and the next pass finds what came of them.
+            Err(error) => {
+                let words = error.to_string();
+                return self.tell(batch.iter().map(|opening| (opening, Progress::Failed(words.clone()))).collect());
+            }
+        };
+        let table = self.host.table().ok();
+        let since = self.host.now();
+        let mut steps = Vec::new();
+        for (opening, result) in batch.into_iter().zip(results) {
+            match result {
+                Ok(opened) => {
+                    let row = table.as_ref().and_then(|table| table.processes.get(&opened.pid));
+                    let process = row.map(|process| process.key);
+                    steps.push((opening.clone(), Progress::Opened(opened, process)));
+                    self.flying.push(Flying { opening, process, since });
+                }
+                Err(error) => {
+                    let _ = opening.files.remove(self.host);
+                    steps.push((opening, Progress::Failed(error.to_string())));
+                }
+            }
+        }
+        self.tell(steps.iter().map(|(opening, step)| (opening, step.clone())).collect());
+    }
+
+    fn prepare(&mut self, batch: &[Opening]) -> Result<(), String> {
+        self.ledger.intend(batch)?;
+        for opening in batch {
+            let files = &opening.files;
+            // Of an earlier try at this generation that was cut off before its pane was opened.
+            files.remove(self.host).and_then(|()| files.write_spec(self.host, &opening.spec)).map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// One look at everything in flight.
+    fn look(&mut self) {
+        let keys: BTreeSet<ProcessKey> = self.flying.iter().filter_map(|flying| flying.process).collect();
+        let alive = self.host.wait_gone(&keys, Duration::ZERO);
+        let mut steps = Vec::new();
+        let host = self.host;
+        self.flying.retain(|flying| match verdict(host, flying, &alive) {
+            Some(step) => {
+                steps.push((flying.opening.clone(), step));
+                false
+            }
+            None => true,
+        });
+        self.tell(steps.iter().map(|(opening, step)| (opening, step.clone())).collect());
+    }
+
+    fn tell(&mut self, steps: Vec<(&Opening, Progress)>) {
+        if !steps.is_empty() {
+            self.ledger.progress(&steps);
+        }
+    }
+}
+
+/// What is known of one in flight; `None`: nothing yet.
+fn verdict(host: &dyn Host, flying: &Flying, alive: &BTreeSet<ProcessKey>) -> Option<Progress> {
+    let opening = &flying.opening;
+    if let Some(key) = flying.process
+        && alive.contains(&key)
+    {
+        return match host.markers(key) {
+            MarkersRead::Read(marks) if is_marked(opening, marks.agent.as_deref(), marks.tab.as_deref()) => {
+                Some(Progress::Running)
+            }
+            _ => stuck(host, flying),
+        };
+    }
+    Some(ended(host, opening))
+}
+
+fn is_marked(opening: &Opening, agent: Option<&str>, tab: Option<&str>) -> bool {
+    match &opening.tab {
+        None => agent == Some(opening.id.to_string().as_str()),
+        Some((_, id)) => tab == Some(id.to_string().as_str()),
+    }
+}
+
+fn stuck(host: &dyn Host, flying: &Flying) -> Option<Progress> {
+    let opening = &flying.opening;
+    let age = host.now().since(&flying.since);
+    if age < STUCK {
+        return None;
+    }
+    let reached = opening.files.spec_unread(host).is_ok_and(|unread| !unread);
+    let patience = match &opening.spec.before_launch {
+        Some(before) if reached => Duration::from_millis(before.timeout_ms) + STUCK,
+        _ => STUCK,
+    };
+    (age >= patience).then(|| {
+        let what = if reached { "its program did not start" } else { "the login shell did not reach the launch" };
+        Progress::Failed(format!("launch stuck: {what} within {}s; attach to its pane to see why", patience.as_secs()))
+    })
+}
+
+/// The process is gone: its sentinel, or the mark the shim leaves before its exec, tells whether the program ran.
+fn ended(host: &dyn Host, opening: &Opening) -> Progress {
+    match (opening.files.failure(host), opening.files.exec_reached(host)) {
+        (Ok(Some(sentinel)), _) => Progress::Failed(sentinel.words),
+        (Err(error), _) | (_, Err(error)) => Progress::Failed(error.to_string()),
+        (Ok(None), Ok(true)) => Progress::Running,
+        (Ok(None), Ok(false)) => {
+            let _ = opening.files.remove(host);
+            Progress::Failed("its terminal ended before the launch began (the login shell, or systemd-run)".to_owned())
+        }
+    }
+}

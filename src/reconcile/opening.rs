@@ -1,0 +1,291 @@
+//! Builds what a launch needs: the argv, the environment, the launch file, the stamp and the intent.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use uuid::Uuid;
+
+use crate::agents::argv::{self, Slots, Start};
+use crate::agents::catalogue;
+use crate::config::desired::{Desired, Dir, EnvValue, Session, Tab};
+use crate::host::Host;
+use crate::host::process::BootId;
+use crate::host::scope::ScopeSupport;
+use crate::host::secrets::Fetcher;
+use crate::host::shim;
+use crate::host::tmux::{OpenPane, Place, Socket};
+use crate::plan::action::Mode;
+use crate::spec::name::Name;
+use crate::state::fields;
+use crate::state::launch_files::{self, Before, LaunchFiles, LaunchSpec};
+use crate::state::record::{
+    Conversation, Launch, MAX_LAUNCHES, Phase, Provenance, RECORD_VERSION, Record, RecordedDir, SessionId,
+};
+use crate::state::stamp::Stamp;
+use crate::state::store::Store;
+
+use super::launch::Opening;
+use super::pass::Setup;
+use super::scopes;
+
+/// What every opening of one pass shares.
+pub struct Workshop<'a> {
+    /// The machine.
+    pub host: &'a dyn Host,
+    /// The state directory.
+    pub store: &'a Store<'a>,
+    /// The surroundings.
+    pub setup: &'a Setup,
+    /// The fleet.
+    pub desired: &'a Desired,
+    /// This boot.
+    pub boot: BootId,
+    /// Secrets, each fetched once a pass.
+    pub secrets: &'a mut Fetcher,
+}
+
+/// Where a terminal goes.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The server.
+    pub socket: Socket,
+    /// The place on it.
+    pub place: Place,
+}
+
+impl Workshop<'_> {
+    /// The opening of `session`'s agent; `record` is its record so far, or the tombstone's it comes back from.
+    ///
+    /// # Errors
+    /// In words, for this session alone: its directory, a secret, its command.
+    pub fn agent(
+        &mut self,
+        session: &Session,
+        record: Option<&Record>,
+        mode: &Mode,
+        site: Site,
+    ) -> Result<Opening, String> {
+        let canonical = self.host.resolve_dir(&session.dir.path).map_err(|error| error.to_string())?;
+        let again = record.is_some_and(|r| r.generation() > 0 && r.dir.spelling == session.dir.spelling);
+        let dir = if again { canonical.clone() } else { session.dir.path.clone() };
+        let mut record = self.record(session, record, canonical);
+        let id = record.id;
+        let generation = record.generation() + 1;
+        let minted = self.conversation(session, mode, &mut record);
+        let argv = self.argv(session, mode, minted.as_deref(), &dir)?;
+        let mut env = self.environment(&session.env, session)?;
+        if let Some(kind) = self.desired.kinds.get(&session.kind) {
+            for (name, value) in &kind.env {
+                env.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        let resumed = matches!(mode, Mode::Resume { .. });
+        let before = session.before_launch.as_ref().filter(|before| before.always || !resumed);
+        let before_launch = before.map(|before| Before {
+            run: before.run.clone(),
+            timeout_ms: u64::try_from(before.timeout.as_millis()).unwrap_or(u64::MAX),
+        });
+        let prompt = carries_prompt(mode).then(|| session.prompt.as_deref().map(fields::prompt_hash)).flatten();
+        let spec = self.spec(id, None, generation, argv, env, dir.clone(), before_launch)?;
+        let spec = LaunchSpec { durable_exec: prompt.is_some(), ..spec };
+        let (command, scoped) = self.command(&spec, &scopes::agent(id, generation));
+        let at = self.host.now();
+        let (boot, socket) = (self.boot.clone(), site.socket.clone());
+        record.launches.push(Launch {
+            generation,
+            phase: Phase::Intended,
+            at,
+            boot,
+            socket,
+            server: None,
+            pane: None,
+            process: None,
+            agent: None,
+            scoped,
+            resumed,
+            prompt,
+            ended: None,
+        });
+        let surplus = record.launches.len().saturating_sub(MAX_LAUNCHES);
+        record.launches.drain(..surplus);
+        let stamp = Stamp::of(&record, self.store.owner()).write();
+        let pane = OpenPane { place: site.place, window: session.name.to_string(), dir, argv: command, stamp };
+        Ok(Opening {
+            session: session.name.clone(),
+            id,
+            tab: None,
+            pane,
+            socket: site.socket,
+            files: LaunchFiles::new(&self.store.layout().launch(), id, generation, None),
+            spec,
+            intent: Some(Box::new(record)),
+            definition: String::new(),
+            scoped,
+        })
+    }
+
+    /// The opening of one of `session`'s tabs.
+    ///
+    /// # Errors
+    /// In words, for this tab alone.
+    pub fn tab(&mut self, session: &Session, record: &Record, name: &Name, site: Site) -> Result<Opening, String> {
+        let tab = session.tabs.get(name).ok_or_else(|| format!("no tab `{name}` in the fleet file"))?;
+        let id = record.tabs.get(name).map_or_else(|| SessionId(Uuid::new_v4()), |tab| tab.id);
+        let dir = tab.dir.as_ref().map_or_else(|| record.dir.canonical.clone(), |dir: &Dir| dir.path.clone());
+        self.host.resolve_dir(&dir).map_err(|error| error.to_string())?;
+        let shell = || vec![self.setup.shell.display().to_string(), "-l".to_owned(), "-i".to_owned()];
+        let argv = tab.run.clone().unwrap_or_else(shell);
+        let env = self.environment(&tab.env, session)?;
+        let generation = record.generation();
+        let spec = self.spec(record.id, Some(id), generation, argv, env, dir.clone(), None)?;
+        let (command, scoped) = self.command(&spec, &scopes::tab(record.id, name));
+        let stamp = Stamp { tab: Some((name.clone(), id)), ..Stamp::of(record, self.store.owner()) }.write();
+        Ok(Opening {
+            session: session.name.clone(),
+            id: record.id,
+            tab: Some((name.clone(), id)),
+            pane: OpenPane { place: site.place, window: name.to_string(), dir, argv: command, stamp },
+            socket: site.socket,
+            files: LaunchFiles::new(&self.store.layout().launch(), record.id, generation, Some(id)),
+            spec,
+            intent: None,
+            definition: definition(tab),
+            scoped,
+        })
+    }
+
+    /// The record of the launch to come, without the launch.
+    fn record(&self, session: &Session, old: Option<&Record>, canonical: PathBuf) -> Record {
+        let fleet = self.desired.fleet.clone().unwrap_or_else(|| session.name.clone());
+        let base = old.cloned().unwrap_or_else(|| Record::unlaunched(fleet.clone(), session));
+        Record {
+            version: RECORD_VERSION,
+            fleet,
+            name: session.name.clone(),
+            kind: session.kind.clone(),
+            dir: RecordedDir { spelling: session.dir.spelling.clone(), canonical },
+            fields_version: fields::VERSION,
+            fields: fields::hashes(session, &base.salt),
+            shown: fields::shown(session),
+            protect: base.protect || session.protect,
+            sources: self.desired.sources.clone(),
+            title: session.title.clone(),
+            stop_grace_ms: u64::try_from(session.stop_grace.as_millis()).ok(),
+            ..base
+        }
+    }
+
+    /// Books the conversation that the launch will have; returns the id to assign, if one is.
+    fn conversation(&self, session: &Session, mode: &Mode, record: &mut Record) -> Option<String> {
+        match mode {
+            Mode::Resume { .. } | Mode::Verbatim => None,
+            Mode::SameId { conversation, .. } => Some(conversation.clone()),
+            Mode::Fresh { .. } => {
+                let kind = self.desired.kinds.get(&session.kind);
+                let assigns =
+                    kind.and_then(|k| k.conversation.as_ref()).is_some_and(|forms| !forms.assign.is_empty());
+                let id = assigns.then(|| Uuid::new_v4().to_string());
+                let at = self.host.now();
+                record.conversation =
+                    id.clone().map(|id| Conversation { id, provenance: Provenance::Assigned, at });
+                id
+            }
+        }
+    }
+
+    fn argv(
+        &self,
+        session: &Session,
+        mode: &Mode,
+        assign: Option<&str>,
+        dir: &std::path::Path,
+    ) -> Result<Vec<String>, String> {
+        let kind = self.desired.kinds.get(&session.kind).ok_or_else(|| format!("no kind `{}`", session.kind))?;
+        let prompt = if carries_prompt(mode) { session.prompt.as_deref() } else { None };
+        let start = match mode {
+            Mode::Fresh { .. } | Mode::SameId { .. } => Start::Fresh { prompt, assign },
+            Mode::Resume { conversation } => Start::Resume { conversation },
+            Mode::Verbatim => Start::Verbatim,
+        };
+        let cwd = dir.to_str().ok_or_else(|| format!("{} is not valid UTF-8", dir.display()))?;
+        argv::compose(kind, session, &start, &Slots { cwd }).map_err(|error| error.to_string())
+    }
+
+    fn environment(
+        &mut self,
+        values: &BTreeMap<String, EnvValue>,
+        session: &Session,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let mut env = BTreeMap::new();
+        for reference in &session.env_bundles {
+            let bundle = self.secrets.bundle(reference).map_err(|error| error.to_string())?;
+            env.extend(bundle.into_iter().map(|(name, value)| (name, value.reveal().to_owned())));
+        }
+        for (name, value) in values {
+            let text = match value {
+                EnvValue::Literal(text) => text.clone(),
+                EnvValue::Secret(reference) => {
+                    let secret = self.secrets.value(name, reference).map_err(|error| error.to_string())?;
+                    secret.reveal().to_owned()
+                }
+            };
+            env.insert(name.clone(), text);
+        }
+        Ok(env)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one call a launch file, each argument one of its fields")]
+    fn spec(
+        &self,
+        session: SessionId,
+        tab: Option<SessionId>,
+        generation: u32,
+        argv: Vec<String>,
+        env: BTreeMap<String, String>,
+        dir: PathBuf,
+        before_launch: Option<Before>,
+    ) -> Result<LaunchSpec, String> {
+        let files = LaunchFiles::new(&self.store.layout().launch(), session, generation, tab);
+        Ok(LaunchSpec {
+            version: launch_files::VERSION,
+            argv,
+            env,
+            unset: catalogue::scrubbed(self.desired.kinds.values()),
+            dir,
+            before_launch,
+            session,
+            tab,
+            generation,
+            token: self.store.token(session).map_err(|error| error.to_string())?,
+            socket: self.store.layout().supervisor_socket(),
+            bin_dir: self.setup.farhelm.parent().map(PathBuf::from).unwrap_or_default(),
+            status_file: files.status,
+            exec_file: files.exec,
+            durable_exec: false,
+        })
+    }
+
+    /// The pane's command, and whether it runs in a scope.
+    fn command(&self, spec: &LaunchSpec, unit: &str) -> (Vec<String>, bool) {
+        let scope = match self.host.support() {
+            ScopeSupport::Usable { mut runner } => {
+                runner.extend([format!("--unit={unit}"), "--".to_owned()]);
+                Some(runner)
+            }
+            ScopeSupport::Unusable(_) | ScopeSupport::Unknown(_) => None,
+        };
+        let files = LaunchFiles::new(&self.store.layout().launch(), spec.session, spec.generation, spec.tab);
+        let command = shim::pane_command(&self.setup.shell, &self.setup.farhelm, &files.spec, scope.as_deref());
+        (command, scope.is_some())
+    }
+}
+
+/// Hash of a tab's definition: another one closes the tab.
+#[must_use]
+pub fn definition(tab: &Tab) -> String {
+    fields::tab_hash(tab)
+}
+
+fn carries_prompt(mode: &Mode) -> bool {
+    matches!(mode, Mode::Fresh { prompt: true } | Mode::SameId { prompt: true, .. })
+}

@@ -1,0 +1,325 @@
+//! The pass: what is recorded, what is there, what is to be done about it, done. Repeated until nothing is left to do.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::desired::Desired;
+use crate::host::Host;
+use crate::host::clock::{Interrupt, Moment};
+use crate::host::secrets::Fetcher;
+use crate::host::tmux::Socket;
+use crate::observe::look::{self, Ask};
+use crate::observe::observed::Observed;
+use crate::plan::action::{Action, Item};
+use crate::plan::decide::{self, Inputs};
+use crate::plan::reason::Reason;
+use crate::plan::{Plan, Request, Trigger};
+use crate::spec::name::Name;
+use crate::state::error::StateError;
+use crate::state::launch_files;
+use crate::state::lock::{self, Holder};
+use crate::state::owner::Account;
+use crate::state::record::{Record, Recorded, SessionId};
+use crate::state::store::Store;
+
+use super::complete::complete;
+use super::execute::Execution;
+use super::ledger::{Author, Done, Ledger};
+
+/// More passes than this in one apply mean that something is undone as fast as it is done.
+const MAX_PASSES: usize = 12;
+/// Between two looks at what an apply waits for.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// The surroundings of a reconcile.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The state directory, canonical.
+    pub state_dir: PathBuf,
+    /// The tmux server of new sessions.
+    pub socket: Socket,
+    /// The account.
+    pub account: Account,
+    /// farhelm's own program.
+    pub farhelm: PathBuf,
+    /// The login shell.
+    pub shell: PathBuf,
+    /// The verb, for the lock and the event log.
+    pub actor: String,
+    /// How long a lock is waited for.
+    pub patience: Duration,
+    /// The session farhelm itself runs inside.
+    pub inside: Option<SessionId>,
+    /// The commit the fleet files are at.
+    pub revision: Option<String>,
+}
+
+/// What is recorded and what is there.
+#[derive(Debug, Clone)]
+pub struct Situation {
+    /// The records, completed from what was seen.
+    pub recorded: Recorded,
+    /// What was seen.
+    pub observed: Observed,
+    /// Records that differ from what is on disk.
+    pub changed: Vec<Name>,
+}
+
+/// What an apply came to.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What was done, in order.
+    pub done: Vec<Done>,
+    /// The plan of what remains.
+    pub plan: Plan,
+    /// The operator interrupted it.
+    pub interrupted: bool,
+    /// `--timeout` ended it.
+    pub timed_out: bool,
+}
+
+impl Outcome {
+    /// Whether anything failed.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.done.iter().any(|done| done.failure.is_some())
+    }
+}
+
+/// Why no pass could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PassError {
+    /// The state directory's.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The fleet has no name.
+    #[error("the fleet has no name; write `fleet: NAME` at the top of its file")]
+    NoFleet,
+}
+
+/// How long an apply may go on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Patience {
+    /// Wait for working sessions (`--wait`).
+    pub wait: bool,
+    /// Give up after this time (`--timeout`).
+    pub timeout: Option<Duration>,
+}
+
+/// Reconciles one fleet on one machine.
+pub struct Reconciler<'a> {
+    host: &'a dyn Host,
+    setup: &'a Setup,
+    store: Store<'a>,
+}
+
+impl<'a> Reconciler<'a> {
+    /// Opens the state directory.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn new(host: &'a dyn Host, setup: &'a Setup) -> Result<Self, PassError> {
+        Ok(Self { host, setup, store: Store::open(host, &setup.state_dir, &setup.account)? })
+    }
+
+    /// The state directory.
+    #[must_use]
+    pub fn store(&self) -> &Store<'a> {
+        &self.store
+    }
+
+    /// What is recorded and what is there; nothing is written.
+    ///
+    /// # Errors
+    /// When the records cannot be read.
+    pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
+        let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
+        let mut recorded = self.store.recorded(fleet, desired.moved_from.as_ref())?;
+        let ask = Ask {
+            socket: &self.setup.socket,
+            owner: &self.setup.owner,
+            fleet,
+            moved_from: desired.moved_from.as_ref(),
+            records: &recorded.records,
+            dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
+            launch_dir: self.store.launch_dir(),
+        };
+        let observed = look::look(self.host, &ask);
+        let marks = self.host.list(self.store.launch_dir()).unwrap_or_default();
+        let executed = |record: &Record, generation: u32| {
+            let mark = launch_files::exec_path(Path::new(""), record.id, None, generation);
+            marks.iter().any(|name| Path::new(name) == mark)
+        };
+        let changed = complete(&mut recorded, &observed, &executed);
+        Ok(Situation { recorded, observed, changed })
+    }
+
+    /// The plan of a situation.
+    #[must_use]
+    pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
+        decide::plan(&Inputs {
+            desired,
+            observed: &situation.observed,
+            recorded: &situation.recorded,
+            now: self.host.now(),
+            request,
+            inside: self.setup.inside,
+            revision: self.setup.revision.clone(),
+        })
+    }
+
+    /// Makes passes until nothing is left that may be done.
+    ///
+    /// # Errors
+    /// When a pass cannot be made at all; what fails for one session is in the [`Outcome`].
+    pub fn converge(
+        &self,
+        desired: &Desired,
+        request: &Request,
+        patience: Patience,
+        report: &mut dyn FnMut(&Done),
+    ) -> Result<Outcome, PassError> {
+        let begun = self.host.now();
+        let mut request = request.clone();
+        let mut done: Vec<Done> = Vec::new();
+        let mut tried: BTreeSet<(Name, &'static str)> = BTreeSet::new();
+        let mut passes = 0;
+        loop {
+            let (plan, worked) = self.pass(desired, &request, &mut tried, &mut done, report)?;
+            request.again.retain(|name| !done.iter().any(|done| done.session == *name));
+            passes += 1;
+            let interrupted = self.host.interrupt() != Interrupt::None;
+            let timed_out = patience.timeout.is_some_and(|limit| self.host.now().since(&begun) >= limit);
+            let waiting = patience.wait && plan.items.iter().any(is_awaited);
+            if interrupted || timed_out || (!worked && !waiting) || passes >= MAX_PASSES && !waiting {
+                return Ok(Outcome { done, plan, interrupted, timed_out });
+            }
+            if !worked {
+                self.host.sleep(WAIT);
+            }
+        }
+    }
+
+    /// One pass under the lock: whether anything was done, and the plan it was done by.
+    fn pass(
+        &self,
+        desired: &Desired,
+        request: &Request,
+        tried: &mut BTreeSet<(Name, &'static str)>,
+        done: &mut Vec<Done>,
+        report: &mut dyn FnMut(&Done),
+    ) -> Result<(Plan, bool), PassError> {
+        let _lock = self.lock()?;
+        let mut situation = self.look(desired)?;
+        self.accept_sources(desired, request, &mut situation.recorded)?;
+        let plan = self.plan(desired, &situation, request);
+        let todo: Vec<&Item> = plan
+            .items
+            .iter()
+            .filter(|item| is_actionable(&item.action))
+            .filter(|item| !tried.contains(&(item.session.clone(), super::ending::word(&item.action))))
+            .collect();
+        tried.extend(todo.iter().map(|item| (item.session.clone(), super::ending::word(&item.action))));
+        let worked = !todo.is_empty();
+        done.extend(self.carry_out(desired, situation, &todo, report)?);
+        Ok((plan, worked))
+    }
+
+    /// Writes completed records down, and does what `todo` says.
+    fn carry_out(
+        &self,
+        desired: &Desired,
+        situation: Situation,
+        todo: &[&Item],
+        report: &mut dyn FnMut(&Done),
+    ) -> Result<Vec<Done>, PassError> {
+        let author = Author {
+            actor: self.setup.actor.clone(),
+            fleet: desired.fleet.clone().ok_or(PassError::NoFleet)?,
+            revision: self.setup.revision.clone(),
+        };
+        let Situation { recorded, observed, changed } = situation;
+        let mut ledger = Ledger::new(self.host, &self.store, (recorded, observed.boot.clone()), author, report);
+        if let Some(first) = changed.first()
+            && let Err(words) = ledger.save(&changed)
+        {
+            ledger.event(first, "repair", "not recorded", Some(&words));
+        }
+        if !todo.is_empty() {
+            let (host, store, setup) = (self.host, &self.store, self.setup);
+            let execution = Execution { host, store, setup, desired, observed: &observed };
+            execution.run(todo, &mut Fetcher::new(), &mut ledger);
+        }
+        Ok(ledger.done)
+    }
+
+    /// One pass that does only what `wanted` allows of its plan.
+    ///
+    /// # Errors
+    /// As [`Self::converge`].
+    pub fn once(
+        &self,
+        desired: &Desired,
+        request: &Request,
+        wanted: &dyn Fn(&Action) -> bool,
+        report: &mut dyn FnMut(&Done),
+    ) -> Result<Vec<Done>, PassError> {
+        let _lock = self.lock()?;
+        let situation = self.look(desired)?;
+        let plan = self.plan(desired, &situation, request);
+        let todo: Vec<&Item> = plan.items.iter().filter(|item| wanted(&item.action)).collect();
+        self.carry_out(desired, situation, &todo, report)
+    }
+
+    /// Takes the state directory's lock.
+    ///
+    /// # Errors
+    /// When somebody else holds it for too long.
+    pub fn lock(&self) -> Result<Box<dyn crate::host::disk::Lock>, PassError> {
+        let holder = Holder { pid: self.host.own(), verb: self.setup.actor.clone(), since: self.host.now() };
+        Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, self.setup.patience)?)
+    }
+
+    /// Remembers the files a fleet is applied from, unless they are not known to be its own.
+    fn accept_sources(&self, desired: &Desired, request: &Request, recorded: &mut Recorded) -> Result<(), PassError> {
+        let Some(fleet) = &desired.fleet else { return Ok(()) };
+        let mut record = recorded.fleet.clone();
+        let own = record.sources == desired.sources || (record.sources.is_empty() && recorded.records.is_empty());
+        if own || request.take_over {
+            record.sources.clone_from(&desired.sources);
+        }
+        let everything = request.selection.only.is_none() && request.selection.labels.is_empty();
+        match request.trigger {
+            Trigger::Down if everything && request.selection.exclude.is_none() => record.down = true,
+            Trigger::Apply if request.again.is_empty() => record.down = false,
+            _ => {}
+        }
+        if record != recorded.fleet {
+            // A full disk must not keep a `down` from ending what runs.
+            match self.store.save_fleet(fleet, &record) {
+                Err(error) if request.trigger != Trigger::Down => return Err(error.into()),
+                _ => recorded.fleet = record,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the plan lets this be done now.
+#[must_use]
+pub fn is_actionable(action: &Action) -> bool {
+    !matches!(action, Action::Unchanged | Action::Waiting(_) | Action::Blocked(_) | Action::Unknown)
+}
+
+/// What `--wait` waits for.
+fn is_awaited(item: &Item) -> bool {
+    let awaited = |reason: &Reason| matches!(reason, Reason::Working | Reason::Launching { .. });
+    matches!(item.action, Action::Waiting(_)) && item.reasons.iter().any(awaited)
+}
+
+/// The end of a time from now, for people.
+#[must_use]
+pub fn after(now: Moment, time: Duration) -> i64 {
+    now.wall_ms.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+}

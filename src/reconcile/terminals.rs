@@ -1,0 +1,94 @@
+//! Our panes as they are now: what endings close, and where launches go.
+
+use std::collections::BTreeSet;
+
+use crate::host::Host;
+use crate::host::tmux::{Pane, Place, Socket, TmuxError};
+use crate::spec::name::Name;
+use crate::state::record::{OwnerId, Record, SessionId};
+use crate::state::stamp::Stamp;
+
+use super::opening::Site;
+
+/// One pane of ours.
+#[derive(Debug, Clone)]
+pub struct Terminal {
+    /// The server.
+    pub socket: Socket,
+    /// The pane.
+    pub pane: Pane,
+    /// Its stamp.
+    pub stamp: Stamp,
+}
+
+/// Our panes on some servers.
+#[derive(Debug, Clone, Default)]
+pub struct Terminals(Vec<Terminal>);
+
+impl Terminals {
+    /// Lists them.
+    ///
+    /// # Errors
+    /// When a server does not answer: nothing is known then. A server that is not there has no panes.
+    pub fn list(host: &dyn Host, sockets: &BTreeSet<Socket>, owner: &OwnerId) -> Result<Self, TmuxError> {
+        let mut all = Vec::new();
+        for socket in sockets {
+            let panes = match host.panes(socket) {
+                Ok(panes) => panes.panes,
+                Err(TmuxError::NoServer(_)) => continue,
+                Err(error) => return Err(error),
+            };
+            all.extend(panes.into_iter().filter_map(|pane| {
+                let stamp = Stamp::read(&pane.stamp).filter(|stamp| stamp.owner == *owner)?;
+                Some(Terminal { socket: socket.clone(), pane, stamp })
+            }));
+        }
+        Ok(Self(all))
+    }
+
+    /// Those of one session.
+    pub fn of(&self, id: SessionId) -> impl Iterator<Item = &Terminal> {
+        self.0.iter().filter(move |terminal| terminal.stamp.id == id)
+    }
+
+    /// Where the session's agent goes: its dead pane again, a window beside its tabs, or a new tmux session.
+    ///
+    /// # Errors
+    /// When a live agent pane of it is there: a second one is never opened.
+    pub fn site(&self, record: &Record, default: &Socket) -> Result<Site, String> {
+        let agents: Vec<&Terminal> = self.of(record.id).filter(|t| t.stamp.tab.is_none()).collect();
+        if let Some(live) = agents.iter().find(|terminal| terminal.pane.end.is_none()) {
+            return Err(format!("pane {} of it is alive; nothing was started beside it", live.pane.id));
+        }
+        if let Some(dead) = agents.first() {
+            return Ok(Site { socket: dead.socket.clone(), place: Place::Respawn(dead.pane.id.clone()) });
+        }
+        Ok(self.window(record).unwrap_or_else(|| {
+            let name = session_name(&record.fleet, &record.name);
+            Site { socket: default.clone(), place: Place::NewSession(name) }
+        }))
+    }
+
+    /// A new window in the session's tmux session, while that exists.
+    #[must_use]
+    pub fn window(&self, record: &Record) -> Option<Site> {
+        let any = self.of(record.id).next()?;
+        Some(Site { socket: any.socket.clone(), place: Place::NewWindow(any.pane.session.clone()) })
+    }
+}
+
+/// The tmux session's name of a session.
+#[must_use]
+pub fn session_name(fleet: &Name, session: &Name) -> String {
+    format!("{fleet}_{session}")
+}
+
+/// The servers a session's panes can be on.
+#[must_use]
+pub fn sockets<'a>(records: impl Iterator<Item = &'a Record>, default: &Socket) -> BTreeSet<Socket> {
+    let recorded = records.flat_map(|record| {
+        let tabs = record.tabs.values().filter_map(|tab| tab.socket.clone());
+        record.launches.iter().map(|launch| launch.socket.clone()).chain(tabs).collect::<Vec<_>>()
+    });
+    recorded.chain([default.clone()]).collect()
+}

@@ -1,0 +1,163 @@
+//! The JSON schema of the fleet file: derived from the types, then made to fit what people write.
+//!
+//! Draft-07, because editors speak that. A value may be a template (`${…}`) wherever the types want a number, a
+//! truth, one of some words or a pattern; it is checked again once it is filled in.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+use super::fleet::Fleet;
+use super::name::Name;
+
+/// Matches a text with something to fill in.
+pub const TEMPLATE: &str = r"\$\{";
+
+/// The fleet file's schema.
+#[must_use]
+pub fn fleet() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.transforms.insert(0, Box::new(ForPeople));
+    });
+    let mut generator = settings.into_generator();
+    generator.subschema_for::<Name>();
+    generator.subschema_for::<Variable>();
+    let mut schema = generator.into_root_schema_for::<Fleet>();
+    schema.insert("title".to_owned(), "farhelm fleet".into());
+    let mut schema = schema.to_value();
+    loosen_kind(&mut schema);
+    allow_extensions(&mut schema);
+    schema
+}
+
+/// An environment variable's name.
+struct Variable;
+
+impl JsonSchema for Variable {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Variable".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
+            "x-expects": "a variable's name: letters, digits and `_`",
+        })
+    }
+}
+
+/// In a fleet file the key names the kind, so that `name` may be left out.
+fn loosen_kind(schema: &mut Value) {
+    if let Some(Value::Array(required)) = schema.pointer_mut("/definitions/Kind/required") {
+        required.retain(|field| field != "name");
+    }
+}
+
+/// Keys that begin with `x-` are anybody's, except in the data of a kind.
+fn allow_extensions(schema: &mut Value) {
+    let kind_data = ["Kind", "Verified", "ChoiceForms", "ConversationForms", "PromptForm"];
+    let open = |object: &mut Value| {
+        if let Some(object) = object.as_object_mut()
+            && object.get("additionalProperties") == Some(&Value::Bool(false))
+        {
+            object.insert("patternProperties".to_owned(), json!({"^x-": true}));
+        }
+    };
+    open(schema);
+    if let Some(Value::Object(definitions)) = schema.get_mut("definitions") {
+        definitions.iter_mut().filter(|(name, _)| !kind_data.contains(&name.as_str())).for_each(|(_, it)| open(it));
+    }
+}
+
+/// Turns derived schemas into ones with good messages and hover texts: no `null`, words instead of one-of, templates.
+#[derive(Debug, Clone)]
+struct ForPeople;
+
+impl Transform for ForPeople {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else { return };
+        drop_null(object);
+        join_words(object);
+        accept_template(object);
+    }
+}
+
+/// `Option<T>` is a field that may be left out, never one that may be null.
+fn drop_null(object: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(branches)) = object.get_mut("anyOf") {
+        branches.retain(|branch| branch.get("type") != Some(&json!("null")));
+        if let [Value::Object(only)] = branches.as_slice() {
+            let only = only.clone();
+            object.remove("anyOf");
+            for (key, value) in only {
+                object.entry(key).or_insert(value);
+            }
+        }
+    }
+    if object.get("default") == Some(&Value::Null) {
+        object.remove("default");
+    }
+    object.remove("format");
+}
+
+/// A choice of documented words becomes one `enum`, their meanings part of the description.
+fn join_words(object: &mut Map<String, Value>) {
+    let Some(Value::Array(branches)) = object.get("oneOf") else { return };
+    let words: Vec<Value> = branches.iter().filter_map(|branch| branch.get("const").cloned()).collect();
+    if words.len() != branches.len() {
+        return;
+    }
+    let mut about = object.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    about.push('\n');
+    for branch in branches {
+        if let (Some(word), Some(meaning)) = (branch["const"].as_str(), branch["description"].as_str()) {
+            about.push_str(&format!("\n- `{word}`: {meaning}"));
+        }
+    }
+    object.remove("oneOf");
+    object.insert("enum".to_owned(), Value::Array(words));
+    object.insert("type".to_owned(), "string".into());
+    object.insert("description".to_owned(), about.into());
+}
+
+/// A text with `${` is accepted where a number, a truth, a word or a pattern is wanted.
+fn accept_template(object: &mut Map<String, Value>) {
+    if let Some(words) = object.remove("enum") {
+        let strict = json!({"type": "string", "enum": words});
+        object.remove("type");
+        object.insert("anyOf".to_owned(), json!([strict, {"type": "string", "pattern": TEMPLATE}]));
+        return;
+    }
+    if let Some(Value::String(pattern)) = object.get_mut("pattern")
+        && pattern != TEMPLATE
+        && object.get("type") == Some(&json!("string"))
+    {
+        let either = format!("{}|{TEMPLATE}", object["pattern"].as_str().unwrap_or_default());
+        object.insert("pattern".to_owned(), either.into());
+        return;
+    }
+    let single = object.get("type").and_then(Value::as_str).map(str::to_owned);
+    if let Some(single @ ("integer" | "boolean")) = single.as_deref() {
+        object.insert("type".to_owned(), json!([single, "string"]));
+        object.insert("pattern".to_owned(), TEMPLATE.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dump() {
+        println!("{:#}", fleet());
+    }
+}

@@ -1,0 +1,245 @@
+//! The files by which farhelm and the shim in a pane speak of one launch.
+//!
+//! `launch/<session>.<generation>.json`, the spec: farhelm writes it, the shim reads it and unlinks it *before* parsing.
+//! `….exec`: the shim makes it, empty, right before exec. `….status`, the sentinel: the shim writes it, durably, when
+//! anything fails. So: an exec file and no sentinel means that exec happened; a spec still there means that the shim was
+//! never reached. A launch of a tab has a fourth part in its names: `<session>.<generation>.<tab>.json`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::disk::{Disk, DiskError, DiskFault};
+
+use super::error::StateError;
+use super::events::printable;
+use super::record::SessionId;
+
+/// Version of the spec and of the sentinel; farhelm and its shim are the same program, except while it is upgraded.
+pub const VERSION: u32 = 1;
+
+/// The largest spec, in bytes: the kernel takes 2 MiB of arguments and environment by default (execve(2)); JSON adds
+/// escapes.
+pub const MAX_SPEC: u64 = 8 << 20;
+
+/// The largest sentinel, in bytes.
+pub const MAX_SENTINEL: u64 = 64 << 10;
+
+const GARBLED: &str = "the launch failed and left no words (its status file is damaged)";
+
+/// The names of one launch's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchFiles {
+    /// The spec.
+    pub spec: PathBuf,
+    /// The sentinel.
+    pub status: PathBuf,
+    /// The proof that exec was reached.
+    pub exec: PathBuf,
+}
+
+impl LaunchFiles {
+    /// The files of a launch in the launch directory `dir`; of a tab's launch, where `tab` is given.
+    #[must_use]
+    pub fn new(dir: &Path, session: SessionId, generation: u32, tab: Option<SessionId>) -> Self {
+        let tab = tab.map(|tab| format!(".{tab}")).unwrap_or_default();
+        let file = |ending: &str| dir.join(format!("{session}.{generation}{tab}.{ending}"));
+        Self { spec: file("json"), status: file("status"), exec: file("exec") }
+    }
+
+    /// Writes the spec. It must not be there: a generation is launched once.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`].
+    pub fn write_spec(&self, disk: &dyn Disk, spec: &LaunchSpec) -> Result<(), StateError> {
+        let text = to_json(&self.spec, spec)?;
+        Ok(disk.create(&self.spec, &text)?)
+    }
+
+    /// Whether the shim has not yet taken the spec.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`]: not known.
+    pub fn spec_unread(&self, disk: &dyn Disk) -> Result<bool, StateError> {
+        is_there(disk, &self.spec)
+    }
+
+    /// Whether the shim came to its exec. It may have failed there: then there is a sentinel.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`]: not known.
+    pub fn exec_reached(&self, disk: &dyn Disk) -> Result<bool, StateError> {
+        is_there(disk, &self.exec)
+    }
+
+    /// The shim's words on why the program did not run; `None` when it left none, which proves nothing. A sentinel that
+    /// cannot be understood is a failure too.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`]: not known.
+    pub fn failure(&self, disk: &dyn Disk) -> Result<Option<Sentinel>, StateError> {
+        let bytes = match disk.read(&self.status, MAX_SENTINEL) {
+            Ok(bytes) => bytes,
+            Err(error) if error.fault == DiskFault::Missing => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let left = serde_json::from_slice::<Sentinel>(&bytes);
+        let (what, words) = left.map_or((Failure::Garbled, GARBLED.to_owned()), |left| (left.what, left.words));
+        Ok(Some(Sentinel::new(what, &words)))
+    }
+
+    /// Removes all of them.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`].
+    pub fn remove(&self, disk: &dyn Disk) -> Result<(), StateError> {
+        for path in [&self.spec, &self.status, &self.exec] {
+            disk.remove(path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes the launch files in `dir` of every launch for which `keep` (session, generation) says no.
+///
+/// # Errors
+/// [`StateError::Disk`].
+pub fn sweep(disk: &dyn Disk, dir: &Path, keep: impl Fn(SessionId, u32) -> bool) -> Result<(), StateError> {
+    for name in disk.list(dir)? {
+        if launch_of(&name).is_some_and(|(session, generation)| !keep(session, generation)) {
+            disk.remove(&dir.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Session and generation in a launch file's name; `None` for any other file.
+fn launch_of(name: &str) -> Option<(SessionId, u32)> {
+    let mut parts = name.split('.');
+    let session = SessionId(uuid::Uuid::try_parse(parts.next()?).ok()?);
+    Some((session, parts.next()?.parse().ok()?))
+}
+
+fn is_there(disk: &dyn Disk, path: &Path) -> Result<bool, StateError> {
+    match disk.read(path, MAX_SPEC) {
+        Ok(_) => Ok(true),
+        Err(error) if error.fault == DiskFault::Missing => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn to_json<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StateError> {
+    serde_json::to_vec(value).map_err(|error| {
+        let (path, words) = (path.to_owned(), error.to_string());
+        DiskError { doing: "write", path, fault: DiskFault::Other, words }.into()
+    })
+}
+
+/// All the shim needs to become the program. It holds a whole command line and environment: handle it as a credential.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchSpec {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The session.
+    pub session: SessionId,
+    /// The tab, when a tab is launched and not the agent.
+    pub tab: Option<SessionId>,
+    /// The launch's number.
+    pub generation: u32,
+    /// The program and its arguments; never empty.
+    pub argv: Vec<String>,
+    /// Variables to set, besides farhelm's own; `PATH` among them only if the fleet sets it.
+    pub env: BTreeMap<String, String>,
+    /// Variables to remove first, before any is set.
+    pub unset: Vec<String>,
+    /// The working directory.
+    pub dir: PathBuf,
+    /// A command to run first, in the same directory and environment.
+    pub before_launch: Option<Before>,
+    /// Argument prefix that runs a program in this launch's scope (absolute `systemd-run` … `--`); empty without one.
+    pub scope: Vec<String>,
+    /// Value of `FARHELM_SESSION_TOKEN`.
+    pub token: String,
+    /// Value of `FARHELM_SUPERVISOR_SOCK`.
+    pub socket: PathBuf,
+    /// The directory of the farhelm program, to be put first in `PATH`.
+    pub bin_dir: PathBuf,
+    /// Where the sentinel goes.
+    pub status_file: PathBuf,
+    /// The file to make right before exec.
+    pub exec_file: PathBuf,
+}
+
+impl fmt::Debug for LaunchSpec {
+    /// Only what is no secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LaunchSpec({} generation {})", self.session, self.generation)
+    }
+}
+
+/// A command that runs before the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// The command and its arguments; never empty.
+    pub run: Vec<String>,
+    /// How long it may take, in milliseconds; then it is ended and the launch fails.
+    pub timeout_ms: u64,
+}
+
+/// Why the program does not run, as the shim left it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sentinel {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What failed.
+    pub what: Failure,
+    /// The same for an operator: `claude: not found in PATH`. At most 1000 characters.
+    pub words: String,
+}
+
+impl Sentinel {
+    /// A sentinel of this version.
+    #[must_use]
+    pub fn new(what: Failure, words: &str) -> Self {
+        Self { version: VERSION, what, words: printable(words, 1000) }
+    }
+
+    /// Writes it durably.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`].
+    pub fn write(&self, disk: &dyn Disk, status_file: &Path) -> Result<(), StateError> {
+        Ok(disk.replace(&[(status_file.to_owned(), to_json(status_file, self)?)])?)
+    }
+}
+
+/// What failed in a launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failure {
+    /// The spec could not be read or understood.
+    UnreadableSpec,
+    /// The working directory could not be entered.
+    Chdir {
+        /// The system's error number.
+        errno: i32,
+    },
+    /// The command before the launch failed or could not be run.
+    BeforeLaunch {
+        /// Its exit status; none when a signal ended it or it never ran.
+        status: Option<i32>,
+        /// It was ended because it took too long.
+        timed_out: bool,
+    },
+    /// The program could not be executed.
+    Exec {
+        /// The program.
+        program: String,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// The sentinel itself is empty or damaged; never written, only read.
+    Garbled,
+}

@@ -1,0 +1,80 @@
+//! One writer: an exclusive lock per state directory, held for a whole pass.
+//!
+//! It is a kernel lock on a file: a holder's death frees it, and a file left behind means nothing.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::clock::{Clock, Interrupt, Moment};
+use crate::host::disk::{Disk, Lock, Locked};
+use crate::host::process::Pid;
+use crate::spec::duration::Period;
+
+use super::error::StateError;
+use super::events::printable;
+use super::layout::Layout;
+
+/// Time between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Who holds the lock, as left in it for others to read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process number.
+    pub pid: Pid,
+    /// What it does: `apply`, `watch`, …
+    pub verb: String,
+    /// Since when.
+    pub since: Moment,
+}
+
+/// Takes the lock of the state directory `dir`, waiting for it at most `patience`.
+///
+/// # Errors
+/// [`StateError::Busy`] names the holder after `patience`; [`StateError::Interrupted`] when the operator gave up.
+pub fn acquire(
+    disk: &dyn Disk,
+    clock: &dyn Clock,
+    dir: &Path,
+    holder: &Holder,
+    patience: Duration,
+) -> Result<Box<dyn Lock>, StateError> {
+    let path = Layout::new(dir).lock();
+    // A struct of plain values: serialising it cannot fail.
+    let words = serde_json::to_string(holder).unwrap_or_default();
+    let begun = clock.now();
+    loop {
+        let left = match disk.lock(&path, &words)? {
+            Locked::Held(lock) => return Ok(lock),
+            Locked::Busy(left) => left,
+        };
+        let now = clock.now();
+        if clock.interrupt() != Interrupt::None {
+            return Err(StateError::Interrupted(path));
+        }
+        let waited = now.since(&begun);
+        if waited >= patience {
+            return Err(busy(&left, &path, &now));
+        }
+        clock.sleep(PAUSE.min(patience.saturating_sub(waited)));
+    }
+}
+
+fn busy(left: &str, path: &Path, now: &Moment) -> StateError {
+    let path = path.to_owned();
+    match serde_json::from_str::<Holder>(left) {
+        Ok(Holder { pid, verb, since }) => {
+            let held = Period(Duration::from_secs(now.since(&since).as_secs()));
+            let holder = format!("`farhelm {}` (pid {pid}, for {held})", printable(&verb, 40));
+            StateError::Busy { holder, path, way_out: format!("wait for it, or end it with `kill {pid}`") }
+        }
+        // The holder has the lock and has not yet written its name, or an older build wrote it.
+        Err(_) => {
+            let holder = "another farhelm".to_owned();
+            let way_out = format!("wait for it, or find it with `fuser {}`", path.display());
+            StateError::Busy { holder, path, way_out }
+        }
+    }
+}

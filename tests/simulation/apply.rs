@@ -1,0 +1,70 @@
+//! The one place where the simulation calls the reconciler.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use farhelm::config::desired::Desired;
+use farhelm::host::sim::{Killed, World};
+use farhelm::host::tmux::Socket;
+use farhelm::plan::{Plan, Request};
+use farhelm::reconcile::pass::{Patience, Reconciler, Setup};
+use farhelm::state::record::{OwnerId, SessionId};
+
+use crate::fleet::state_dir;
+
+/// What came of one run of farhelm.
+pub enum Applied {
+    /// It ended by itself; the plan of what remained.
+    Finished(Box<Plan>),
+    /// It could not work at all.
+    Refused(String),
+    /// It was killed.
+    Killed,
+    /// It panicked: words.
+    Panicked(String),
+}
+
+/// The socket of the fleet's tmux server.
+pub fn socket() -> Socket {
+    Socket(PathBuf::from("/tmp/tmux-1000/farhelm"))
+}
+
+/// Who we are.
+pub fn owner() -> OwnerId {
+    OwnerId("0123456789abcdef0123456789abcdef".to_owned())
+}
+
+/// One run of farhelm, which was started in `world` before.
+pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option<SessionId>) -> Applied {
+    let setup = Setup {
+        state_dir: state_dir().to_owned(),
+        socket: socket(),
+        owner: owner(),
+        farhelm: PathBuf::from("/usr/bin/farhelm"),
+        shell: PathBuf::from("/bin/bash"),
+        actor: "apply".to_owned(),
+        patience: Duration::from_secs(2),
+        inside,
+        revision: None,
+    };
+    let run = || {
+        let reconciler = Reconciler::new(world, &setup).map_err(|error| error.to_string())?;
+        let outcome = reconciler.converge(desired, request, Patience::default(), &mut |done| {
+            world.remark(format!("done: {} {} {:?}", done.session, done.what, done.failure));
+        });
+        outcome.map(|outcome| outcome.plan).map_err(|error| error.to_string())
+    };
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(plan)) => Applied::Finished(Box::new(plan)),
+        Ok(Err(words)) => Applied::Refused(words),
+        Err(payload) if payload.is::<Killed>() => Applied::Killed,
+        Err(payload) => Applied::Panicked(words_of(payload.as_ref())),
+    }
+}
+
+fn words_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
+}

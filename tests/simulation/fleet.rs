@@ -1,0 +1,273 @@
+//! Random fleets, and random edits of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use farhelm::agents::kind::{ChoiceForms, ConversationForms, Kind, PromptForm};
+use farhelm::config::desired::{
+    BeforeLaunch, Choices, Desired, Dir, EnvValue, OnLost, Policy, Restart, RestartWhen, Session, Tab, UpdateWhen,
+};
+use farhelm::host::sim::random::Random;
+use farhelm::host::sim::{MISSING, PROGRAMS};
+use farhelm::spec::name::Name;
+
+/// The kind without conversations.
+pub const GENERIC: &str = "generic";
+/// The kind whose conversation ids are assigned at launch.
+pub const SCRIBE: &str = "scribe";
+
+/// Names sessions can have.
+pub const NAMES: [&str; 8] = ["api", "web", "docs", "infra", "mail", "vault", "lab", "ops"];
+
+/// Where the fleet files are.
+pub const SOURCE: &str = "/home/u/fleet.yaml";
+
+pub fn name(text: &str) -> Name {
+    Name::new(text).expect("a name of this file is a name")
+}
+
+fn kind(name_text: &str) -> Kind {
+    Kind {
+        name: name(name_text),
+        about: "simulated".to_owned(),
+        verified: None,
+        unverified: Vec::new(),
+        executables: Vec::new(),
+        prompt: Some(PromptForm::Positional),
+        choices: ChoiceForms { model: vec!["--model".into(), "{value}".into()], ..ChoiceForms::default() },
+        conversation: None,
+        env: BTreeMap::new(),
+        scrub: Vec::new(),
+        process_names: Vec::new(),
+        reports_activity: false,
+    }
+}
+
+fn kinds() -> BTreeMap<Name, Kind> {
+    let conversation = ConversationForms {
+        resume: vec!["--resume".into(), "{conversation}".into()],
+        resume_first: false,
+        not_with: Vec::new(),
+        assign: vec!["--session-id".into(), "{conversation}".into()],
+        from_other_dir: false,
+        home_env: Vec::new(),
+    };
+    let executables = PROGRAMS.iter().chain([&MISSING]).map(|program| format!("{SCRIBE}_{program}")).collect();
+    let scribe = Kind { conversation: Some(conversation), executables, ..kind(SCRIBE) };
+    [kind(GENERIC), scribe].into_iter().map(|kind| (kind.name.clone(), kind)).collect()
+}
+
+/// The directory that belongs to a session name; a few share one.
+fn dir(random: &mut Random, session: &str) -> Dir {
+    let base = match random.below(20) {
+        0 => "shared".to_owned(),
+        1 => format!("{session}-2"),
+        _ => session.to_owned(),
+    };
+    Dir { spelling: format!("~/{base}"), path: PathBuf::from(format!("/home/u/{base}")) }
+}
+
+/// Every directory a fleet can name.
+pub fn dirs() -> Vec<PathBuf> {
+    let of = |name: &&str| [format!("/home/u/{name}"), format!("/home/u/{name}-2")];
+    let own = NAMES.iter().flat_map(of).map(PathBuf::from);
+    own.chain([PathBuf::from("/home/u/shared")]).collect()
+}
+
+fn program(random: &mut Random) -> &'static str {
+    if random.chance(30) { MISSING } else { random.pick(&PROGRAMS).expect("there are programs") }
+}
+
+fn invocation(random: &mut Random, kind: &Name) -> Vec<String> {
+    let program = program(random);
+    if kind.as_str() == SCRIBE { vec![format!("{SCRIBE}_{program}")] } else { vec![program.to_owned()] }
+}
+
+fn tab(random: &mut Random) -> Tab {
+    let run = random.chance(700).then(|| vec![program(random).to_owned()]);
+    Tab { run, dir: None, env: BTreeMap::new() }
+}
+
+fn session(random: &mut Random, text: &str) -> Session {
+    let kind = name(if random.chance(600) { SCRIBE } else { GENERIC });
+    let tabs = ["shell", "logs"].iter().filter(|_| random.chance(200)).map(|t| name(t)).collect::<Vec<_>>();
+    Session {
+        name: name(text),
+        moved_from: None,
+        profile: None,
+        invocation: invocation(random, &kind),
+        kind,
+        resume: None,
+        dir: dir(random, text),
+        choices: Choices::default(),
+        hooks: random.chance(800),
+        env: BTreeMap::new(),
+        env_bundles: Vec::new(),
+        prompt: random.chance(500).then(|| prompt(random, text)),
+        running: random.chance(920),
+        title: None,
+        labels: BTreeMap::new(),
+        priority: 0,
+        restart: Restart { when: restart_when(random), ..Restart::default() },
+        update: if random.chance(900) { UpdateWhen::Now } else { UpdateWhen::Manual },
+        stop_grace: Duration::from_millis(random.range(200, 5_000)),
+        on_lost_conversation: if random.chance(700) { OnLost::Block } else { OnLost::Fresh },
+        resume_assigned: random.chance(800),
+        protect: random.chance(80),
+        tabs: tabs.into_iter().map(|t| (t, tab(random))).collect(),
+        before_launch: random.chance(80).then(|| BeforeLaunch {
+            run: vec!["prepare".to_owned()],
+            timeout: Duration::from_secs(60),
+            always: random.chance(500),
+        }),
+    }
+}
+
+fn prompt(random: &mut Random, text: &str) -> String {
+    format!("prompt of {text} number {}", random.below(1_000_000))
+}
+
+fn restart_when(random: &mut Random) -> RestartWhen {
+    match random.below(10) {
+        0 => RestartWhen::Never,
+        1 | 2 => RestartWhen::Always,
+        _ => RestartWhen::OnFailure,
+    }
+}
+
+/// A random fleet of one to six sessions.
+pub fn fleet(random: &mut Random) -> Desired {
+    let policy = Policy {
+        max_reap: if random.chance(150) { 1 } else { 6 },
+        parallel: usize::try_from(random.range(1, 4)).unwrap_or(1),
+        stagger: Duration::from_millis(random.range(0, 250)),
+        watch_prune: random.chance(500),
+        max_running: random.chance(50).then_some(3),
+        prune: !random.chance(50),
+    };
+    let count = random.range(1, 6);
+    let mut desired = Desired {
+        fleet: Some(name("sim")),
+        sources: vec![PathBuf::from(SOURCE)],
+        policy,
+        kinds: kinds(),
+        ..Desired::default()
+    };
+    for _ in 0..count {
+        add(random, &mut desired);
+    }
+    desired
+}
+
+fn add(random: &mut Random, desired: &mut Desired) {
+    let free: Vec<&str> = NAMES.into_iter().filter(|n| !desired.sessions.contains_key(*n)).collect();
+    if let Some(text) = random.pick(&free).filter(|_| desired.sessions.len() < 6) {
+        desired.sessions.insert(name(text), session(random, text));
+    }
+}
+
+/// Changes the fleet a little; says how.
+pub fn edit(random: &mut Random, desired: &mut Desired) -> String {
+    let names: Vec<Name> = desired.sessions.keys().cloned().collect();
+    let Some(chosen) = random.pick(&names).cloned() else {
+        add(random, desired);
+        return "adds a session".to_owned();
+    };
+    match random.below(10) {
+        0 => {
+            add(random, desired);
+            "adds a session".to_owned()
+        }
+        1 | 2 => {
+            desired.sessions.remove(&chosen);
+            format!("removes {chosen}")
+        }
+        3 => rename(random, desired, &chosen),
+        _ => match desired.sessions.get_mut(&chosen) {
+            Some(session) => format!("{} of {chosen}", change(random, session)),
+            None => "nothing".to_owned(),
+        },
+    }
+}
+
+fn rename(random: &mut Random, desired: &mut Desired, from: &Name) -> String {
+    let free: Vec<&str> = NAMES.into_iter().filter(|n| !desired.sessions.contains_key(*n)).collect();
+    let (Some(to), Some(mut session)) = (random.pick(&free), desired.sessions.remove(from)) else {
+        return "nothing".to_owned();
+    };
+    session.name = name(to);
+    session.moved_from = random.chance(800).then(|| from.clone());
+    let words = format!("renames {from} to {to}, moved_from {:?}", session.moved_from);
+    desired.sessions.insert(name(to), session);
+    words
+}
+
+fn change(random: &mut Random, session: &mut Session) -> &'static str {
+    match random.below(12) {
+        0 | 1 => {
+            session.choices.model = random.chance(800).then(|| format!("m{}", random.below(3)));
+            "model"
+        }
+        2 => {
+            session.env.insert("X".to_owned(), EnvValue::Literal(format!("{}", random.below(3))));
+            "env"
+        }
+        3 => {
+            session.dir = dir(random, session.name.as_str());
+            "dir"
+        }
+        4 | 5 => {
+            let tab_name = name(if random.chance(500) { "shell" } else { "logs" });
+            if session.tabs.remove(&tab_name).is_none() || random.chance(300) {
+                session.tabs.insert(tab_name, tab(random));
+            }
+            "tabs"
+        }
+        6 => {
+            session.protect = !session.protect;
+            "protect"
+        }
+        7 => {
+            session.running = !session.running;
+            "desired"
+        }
+        8 => {
+            session.invocation = invocation(random, &session.kind);
+            "command"
+        }
+        9 => {
+            session.title = Some(format!("title {}", random.below(9)));
+            "title"
+        }
+        10 => {
+            session.prompt = Some(prompt(random, session.name.as_str()));
+            "prompt"
+        }
+        _ => {
+            session.restart.when = restart_when(random);
+            "restart"
+        }
+    }
+}
+
+/// Makes the fleet one that can come to rest: every program exists, nothing waits for an operator.
+pub fn settle(desired: &mut Desired) {
+    desired.policy.max_reap = 100;
+    desired.policy.max_running = None;
+    desired.policy.prune = true;
+    for session in desired.sessions.values_mut() {
+        session.update = UpdateWhen::Now;
+        if session.invocation[0].ends_with(MISSING) {
+            session.invocation[0] = session.invocation[0].replace(MISSING, "steady");
+        }
+        for tab in session.tabs.values_mut().filter(|tab| tab.run.as_ref().is_some_and(|run| run[0] == MISSING)) {
+            tab.run = None;
+        }
+    }
+}
+
+/// Where farhelm keeps its state.
+pub fn state_dir() -> &'static Path {
+    Path::new("/home/u/.local/state/farhelm")
+}

@@ -1,0 +1,179 @@
+//! What must hold of every run of farhelm, whatever went wrong in it. What can be seen the moment it happens, the
+//! world checks by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use farhelm::config::desired::{Desired, Session};
+use farhelm::host::process::ProcessKey;
+use farhelm::host::sim::{Happened, What, World};
+use farhelm::plan::{Request, Trigger};
+use farhelm::state::fields;
+use farhelm::state::record::{HoldKind, Record};
+
+use crate::fleet::{SCRIBE, SOURCE};
+use crate::memory;
+
+/// What was so before a run, and what farhelm could see in it.
+pub struct Before {
+    records: BTreeMap<String, Record>,
+    agents: BTreeMap<String, Vec<ProcessKey>>,
+    wall_ms: i64,
+    /// How much had happened.
+    events: usize,
+    /// Nothing could be observed during the whole run.
+    pub blind: bool,
+}
+
+/// The launches' history: as what each session's latest pane was opened, and whether its end was begun.
+#[derive(Default)]
+pub struct History {
+    launched: BTreeMap<String, Session>,
+    ending: BTreeSet<String>,
+}
+
+/// One run: what was asked.
+pub struct Run<'a> {
+    pub world: &'a World,
+    pub desired: &'a Desired,
+    pub request: &'a Request,
+}
+
+impl Before {
+    pub fn look(world: &World, blind: bool) -> Self {
+        let records = memory::records(world);
+        let agents = records.keys().map(|id| (id.clone(), world.agents(id))).collect();
+        let events = world.review(usize::MAX, |_| {});
+        Self { records, agents, wall_ms: world.moment().wall_ms, events, blind }
+    }
+}
+
+fn touches(what: &What) -> bool {
+    matches!(what, What::Opened { .. } | What::Closed { .. } | What::Signalled { .. })
+}
+
+impl Run<'_> {
+    /// Checks a run that is over against what was before.
+    pub fn check(&self, before: &Before, history: &mut History) {
+        let mut wrong = Vec::new();
+        self.world.review(before.events, |event| {
+            if event.effect > 0 && touches(&event.what) {
+                wrong.extend(self.check_effect(before, history, event));
+                self.remember(before, history, event);
+            }
+        });
+        let records = memory::records(self.world);
+        let tombstones = memory::tombstones(self.world);
+        for (id, record) in &before.records {
+            if !records.contains_key(id) {
+                wrong.extend(self.check_buried(id, record, tombstones.contains_key(id)));
+            }
+        }
+        for words in wrong {
+            self.world.violated(words);
+        }
+    }
+
+    fn session_of(&self, record: &Record) -> Option<&Session> {
+        let moved = || self.desired.sessions.values().find(|s| s.moved_from.as_ref() == Some(&record.name));
+        self.desired.sessions.get(&record.name).or_else(moved)
+    }
+
+    fn check_effect(&self, before: &Before, history: &History, event: &Happened) -> Option<String> {
+        if before.blind {
+            return Some(format!("something was done although nothing could be observed: {event}"));
+        }
+        let id = &event.origin.as_ref()?.session;
+        let record = before.records.get(id)?;
+        let session = self.session_of(record);
+        let hold = record.hold.as_ref().filter(|hold| hold.until_ms.is_none_or(|until| until > before.wall_ms));
+        let asked = self.request.again.contains(&record.name);
+        match hold.map(|hold| hold.what) {
+            Some(HoldKind::Paused) => return Some(format!("a paused session was touched: {event}")),
+            Some(HoldKind::Stopped) if matches!(event.what, What::Opened { .. }) && !asked && is_agent(event) => {
+                return Some(format!("a stopped session was launched: {event}"));
+            }
+            _ => {}
+        }
+        let alive = before.agents.get(id).is_some_and(|agents| !agents.is_empty());
+        let stopping = hold.is_some_and(|hold| hold.what == HoldKind::Stopped) || session.is_some_and(|s| !s.running);
+        let ends = matches!(event.what, What::Signalled { .. }) && is_agent(event);
+        if !ends || !alive || stopping || asked || self.request.trigger == Trigger::Down {
+            return None;
+        }
+        let protected = record.protect || session.is_some_and(|s| s.protect);
+        if protected && record.kind.as_str() != SCRIBE {
+            return Some(format!("a protected session without a conversation was ended: {event}"));
+        }
+        let session = session?;
+        let launched = history.launched.get(id).filter(|_| !history.ending.contains(id))?;
+        let same = fields::shown(launched) == fields::shown(session) && launched.env == session.env;
+        let wanted = hold.is_none_or(|hold| hold.what != HoldKind::Stopped);
+        (same && wanted).then(|| format!("a session that had not changed was signalled: {event}"))
+    }
+
+    fn remember(&self, before: &Before, history: &mut History, event: &Happened) {
+        let Some(origin) = event.origin.as_ref().filter(|_| is_agent(event)) else { return };
+        let id = &origin.session;
+        match &event.what {
+            What::Signalled { .. } => {
+                history.ending.insert(id.clone());
+            }
+            What::Opened { .. } => {
+                history.ending.remove(id);
+                let records = memory::records(self.world);
+                let record = records.get(id).or_else(|| before.records.get(id));
+                match record.and_then(|record| self.session_of(record)) {
+                    Some(session) => history.launched.insert(id.clone(), session.clone()),
+                    None => history.launched.remove(id),
+                };
+            }
+            _ => {}
+        }
+    }
+
+    fn check_buried(&self, id: &str, record: &Record, kept: bool) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let who = format!("{} ({})", record.name, id.get(..8).unwrap_or(id));
+        if record.protect {
+            wrong.push(format!("the protected session {who} was reaped"));
+        }
+        if !kept {
+            wrong.push(format!("the record of {who} is gone and there is no tombstone"));
+        }
+        let own = self.desired.sources.iter().any(|source| source.ends_with(SOURCE)) || self.request.take_over;
+        if !own && self.request.trigger != Trigger::Down {
+            wrong.push(format!("{who} was reaped by other sources"));
+        }
+        wrong.extend(self.left_of(id).into_iter().map(|left| format!("{who} was reaped and left {left}")));
+        wrong
+    }
+
+    /// What is left of a session that is gone.
+    pub fn left_of(&self, id: &str) -> Vec<String> {
+        let mut left: Vec<String> = self.world.remains(id).iter().map(|key| format!("process {key}")).collect();
+        left.extend(self.world.panes_of(id).into_iter().map(|(_, pane, _)| format!("pane {pane}")));
+        let launch = crate::fleet::state_dir().join("launch");
+        let files = self.world.files_below(&launch);
+        let of = |path: &&std::path::PathBuf| path.to_string_lossy().contains(id);
+        left.extend(files.iter().filter(of).map(|path| format!("file {}", path.display())));
+        left
+    }
+}
+
+fn is_agent(event: &Happened) -> bool {
+    event.origin.as_ref().is_some_and(|origin| origin.tab.is_none())
+}
+
+/// Prompts given more than once to a session.
+pub fn prompts_given_twice(world: &World) -> Vec<String> {
+    let mut given: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut twice = Vec::new();
+    for run in world.runs() {
+        for prompt in run.argv.iter().filter(|word| word.starts_with("prompt of ")) {
+            if !given.insert((run.origin.session.clone(), prompt.clone())) {
+                twice.push(format!("`{prompt}` was given to {} again", run.origin));
+            }
+        }
+    }
+    twice
+}

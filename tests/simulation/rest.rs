@@ -1,0 +1,178 @@
+//! After the faults stop: a bounded number of runs leads to rest, and at rest the world is as the files say.
+
+use farhelm::config::desired::Session;
+use farhelm::host::sim::{Faults, What};
+use farhelm::plan::action::{Action, Item};
+use farhelm::plan::reason::Reason;
+use farhelm::plan::{Plan, Request, Trigger};
+use farhelm::reconcile::pass::is_actionable;
+use farhelm::state::record::HoldKind;
+
+use crate::apply::{Applied, socket};
+use crate::fleet::dirs;
+use crate::invariants::Run;
+use crate::memory;
+use crate::schedule::Schedule;
+
+/// Runs within which a quiet world must come to rest.
+const BOUND: usize = 4;
+
+/// Quiet, then rest, then nothing more to do; at last sometimes `down`.
+pub fn come_to_rest(schedule: &mut Schedule) {
+    quiet(schedule);
+    let request = Request { take_over: true, now: true, ..Request::default() };
+    let mut plan = None;
+    for _ in 0..BOUND {
+        schedule.world.advance(40_000);
+        plan = finish(schedule, &request);
+        if plan.as_ref().is_some_and(at_rest) {
+            break;
+        }
+    }
+    let Some(plan) = plan.filter(at_rest) else {
+        return schedule.world.violated(format!("no rest after {BOUND} quiet runs"));
+    };
+    check_plan(schedule, &plan);
+    check_world(schedule);
+    check_still(schedule, &request);
+    if schedule.random.chance(300) {
+        check_down(schedule);
+    }
+}
+
+fn quiet(schedule: &mut Schedule) {
+    schedule.world.remark("the trouble stops");
+    schedule.world.set_faults(Faults { programs_last: true, ..Faults::none() });
+    schedule.world.restore_socket(&socket());
+    schedule.world.close_strange_panes();
+    dirs().iter().for_each(|dir| schedule.world.make_user_dir(dir));
+    schedule.settle();
+    // What was started before ends within this time, if it ends by itself at all.
+    schedule.world.advance(150_000);
+}
+
+fn finish(schedule: &mut Schedule, request: &Request) -> Option<Plan> {
+    schedule.start(request);
+    match schedule.run(request, false) {
+        Applied::Finished(plan) => Some(*plan),
+        Applied::Refused(words) => {
+            schedule.world.violated(format!("a quiet run was refused: {words}"));
+            None
+        }
+        Applied::Killed | Applied::Panicked(_) => None,
+    }
+}
+
+fn at_rest(plan: &Plan) -> bool {
+    !plan.items.iter().any(|item| is_actionable(&item.action))
+}
+
+fn check_plan(schedule: &Schedule, plan: &Plan) {
+    for item in &plan.items {
+        let fine = match &item.action {
+            Action::Unchanged => true,
+            Action::Blocked(_) => item.reasons.iter().all(may_block),
+            _ => false,
+        };
+        if !fine {
+            let words = format!("{} is left {:?}: {:?}", item.session, item.action, item.reasons);
+            schedule.world.violated(format!("a quiet world does not come to rest: {words}"));
+        }
+        check_session(schedule, item);
+    }
+}
+
+/// What an operator has to decide, and no quiet run can.
+fn may_block(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Protected
+            | Reason::Paused { .. }
+            | Reason::Conversation { .. }
+            | Reason::MaybeMoved { .. }
+            | Reason::Changed { .. }
+            | Reason::Removed
+            | Reason::Dir { .. }
+    )
+}
+
+/// An unchanged session is as its block says.
+fn check_session(schedule: &Schedule, item: &Item) {
+    let (Action::Unchanged, Some(id), Some(session)) =
+        (&item.action, item.id, schedule.desired.sessions.get(&item.session))
+    else {
+        return;
+    };
+    let over = |reason: &Reason| matches!(reason, Reason::Completed | Reason::NotRestarted { .. });
+    let over = item.reasons.iter().any(over);
+    let agents = schedule.world.agents(&id.to_string());
+    let expected = usize::from(is_wanted(schedule, session) && !over);
+    if agents.len() != expected {
+        let words = format!("{} is at rest with {} agents, not {expected}: {item:?}", item.session, agents.len());
+        schedule.world.violated(words);
+    }
+}
+
+fn is_wanted(schedule: &Schedule, session: &Session) -> bool {
+    let records = memory::records(&schedule.world);
+    let now = schedule.world.moment().wall_ms;
+    let hold = records.values().find(|record| record.name == session.name).and_then(|record| record.hold.clone());
+    let hold = hold.filter(|hold| hold.until_ms.is_none_or(|until| until > now));
+    match hold.map(|hold| hold.what) {
+        Some(HoldKind::Stopped) => false,
+        Some(HoldKind::Started) => true,
+        _ => session.running,
+    }
+}
+
+/// Nothing is left of what is no longer wanted, and nothing is frozen.
+fn check_world(schedule: &Schedule) {
+    let world = &schedule.world;
+    let request = Request::default();
+    let run = Run { world, desired: &schedule.desired, request: &request };
+    let records = memory::records(world);
+    let mut ids: Vec<String> = world.runs().into_iter().map(|run| run.origin.session).collect();
+    ids.sort();
+    ids.dedup();
+    for id in ids.into_iter().filter(|id| !records.contains_key(id)) {
+        for left in run.left_of(&id) {
+            world.violated(format!("{left} is left of {id}, which has no record"));
+        }
+    }
+    for key in world.frozen() {
+        world.violated(format!("{key} was left stopped"));
+    }
+}
+
+/// A further run changes nothing.
+fn check_still(schedule: &mut Schedule, request: &Request) {
+    let from = schedule.world.review(usize::MAX, |_| {});
+    schedule.world.advance(1_000);
+    finish(schedule, request);
+    let mut changed = Vec::new();
+    schedule.world.review(from, |event| {
+        let changes = match &event.what {
+            What::Opened { .. } | What::Closed { .. } | What::Signalled { .. } | What::Stamped { .. } => true,
+            What::File { verb, path } => *verb != "make directory" && path.ends_with(".json"),
+            _ => false,
+        };
+        if event.effect > 0 && changes {
+            changed.push(format!("a run with nothing to do did this: {event}"));
+        }
+    });
+    changed.into_iter().for_each(|words| schedule.world.violated(words));
+}
+
+/// `down` leaves nothing but what is protected or paused.
+fn check_down(schedule: &mut Schedule) {
+    let request = Request { trigger: Trigger::Down, ..Request::default() };
+    finish(schedule, &request);
+    let kept = memory::records(&schedule.world);
+    for (id, record) in &kept {
+        let paused = record.hold.as_ref().is_some_and(|hold| hold.what == HoldKind::Paused);
+        if !record.protect && !paused {
+            schedule.world.violated(format!("`down` left {} ({id})", record.name));
+        }
+    }
+    check_world(schedule);
+}
