@@ -133,7 +133,7 @@ fn c11_a_targeted_apply_touches_nothing_else() {
     let after = fleet.pids(&["a", "b", "c"]);
     assert_eq!(after[0], before[0]);
     assert_ne!(after[1], before[1]);
-    let _ = fleet.farhelm(["plan", "--exclude", "a,c", "--detailed-exitcode"]);
+    let _ = fleet.farhelm(["plan", "--exclude", "a", "--exclude", "c", "--detailed-exitcode"]);
     fleet.apply();
     assert_eq!(fleet.pid("b"), after[1]);
     fleet.down();

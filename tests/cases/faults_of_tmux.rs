@@ -94,13 +94,12 @@ fn a_server_killed_in_mid_apply_is_an_interruption_that_the_next_apply_repairs()
 }
 
 #[test]
-fn an_agent_that_ends_at_once_is_a_failed_launch_with_its_last_words() {
+fn an_agent_that_ends_at_once_is_a_failed_launch() {
     let fleet = Fleet::new();
-    fleet.agents([agent("a").does("--say 'no credentials' --exit 3 --after 0.1"), agent("b")]);
+    fleet.agents([agent("a").does("--exit 3 --after 0.1"), agent("b")]);
     fleet.farhelm(["apply", "-y"]).code(5).mentions("a");
     fleet.pid("b");
     assert_eq!(fleet.status().of("a").health, "failed");
-    fleet.farhelm(["logs", "a"]).ok().says("no credentials");
     fleet.down();
 }
 

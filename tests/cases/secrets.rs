@@ -72,7 +72,7 @@ fn c9_a_changed_value_is_shown_as_changed_and_never_itself() {
         &["apply", "-y"],
         &["apply", "-y", "--json"],
         &["status", "--json"],
-        &["describe", "a"],
+        &["status"],
         &["events"],
     ];
     for verb in verbs {

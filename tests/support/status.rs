@@ -17,7 +17,7 @@ pub struct Session {
     pub sync: String,
     pub health: String,
     #[serde(default)]
-    pub reason: Option<String>,
+    pub reason: String,
     #[serde(default)]
     pub pid: Option<i32>,
     #[serde(default)]
