@@ -13,6 +13,7 @@ mod b_panes_and_names;
 mod c_plan_and_apply;
 mod c_what_belongs_to_us;
 mod d_processes;
+mod documents;
 mod faults_of_files;
 mod faults_of_state;
 mod faults_of_tmux;
