@@ -1,3 +1,9 @@
 //! Agent kinds as data, and the pure functions that use them.
 
+pub mod argv;
+pub mod assign;
+pub mod catalogue;
+pub mod choice;
 pub mod kind;
+pub mod remote;
+pub mod slots;

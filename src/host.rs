@@ -7,6 +7,8 @@ pub mod clock;
 pub mod disk;
 pub mod process;
 pub mod scope;
+pub mod secrets;
+pub mod shim;
 pub mod sim;
 pub mod tmux;
 

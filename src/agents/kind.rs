@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::name::Name;
 
+use super::slots::{CONVERSATION, VALUE};
+
 /// One agent kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +26,7 @@ pub struct Kind {
     /// Program names that are this agent, the usual one first. Empty for `generic`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub executables: Vec<String>,
-    /// How a fresh launch is given its prompt.
+    /// How a fresh launch is given its prompt; absent when it cannot be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptForm>,
     /// How choices become arguments.
@@ -45,6 +47,59 @@ pub struct Kind {
     /// The kind reports activity, so that `update.when: idle` is its default.
     #[serde(default)]
     pub reports_activity: bool,
+    /// Dialogs by name: texts of one screen, all of which it shows. Data for a look at an agent that does not report.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dialogs: BTreeMap<Name, Vec<String>>,
+}
+
+/// What makes a kind unusable as data.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KindFault {
+    /// An argument form names nothing to fill in.
+    #[error("kind `{kind}`: `{form}` must contain `{slot}`, or it would always say the same")]
+    NoSlot {
+        /// The kind.
+        kind: Name,
+        /// The field.
+        form: &'static str,
+        /// What it lacks.
+        slot: &'static str,
+    },
+    /// Conversations, but no program by which a resume could be derived.
+    #[error("kind `{0}`: `executables` is empty, and `conversation` needs the agent's own program name")]
+    NoExecutable(Name),
+}
+
+impl Kind {
+    /// Checks what the types cannot say. A resume form without its slot would resume some other conversation.
+    ///
+    /// # Errors
+    /// The first [`KindFault`].
+    pub fn check(&self) -> Result<(), KindFault> {
+        let needs = |form: &'static str, args: &[String], slot: &'static str, within: bool| {
+            let filled = args.iter().any(|arg| arg == slot || (within && arg.contains(slot)));
+            let fault = || KindFault::NoSlot { kind: self.name.clone(), form, slot };
+            if filled || (args.is_empty() && form != "conversation.resume") { Ok(()) } else { Err(fault()) }
+        };
+        needs("choices.model", &self.choices.model, VALUE, true)?;
+        needs("choices.effort", &self.choices.effort, VALUE, true)?;
+        let Some(conversation) = &self.conversation else { return Ok(()) };
+        needs("conversation.resume", &conversation.resume, CONVERSATION, false)?;
+        needs("conversation.assign", &conversation.assign, CONVERSATION, false)?;
+        if self.executables.is_empty() { Err(KindFault::NoExecutable(self.name.clone())) } else { Ok(()) }
+    }
+
+    /// Whether `word`, a path or a plain name, is this agent's own program.
+    #[must_use]
+    pub fn is_program(&self, word: &str) -> bool {
+        let name = base_name(word);
+        self.executables.iter().any(|executable| executable == name)
+    }
+}
+
+/// What follows the last `/`.
+pub(super) fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
 }
 
 /// Where facts were seen to hold.

@@ -158,8 +158,6 @@ pub struct LaunchSpec {
     pub dir: PathBuf,
     /// A command to run first, in the same directory and environment.
     pub before_launch: Option<Before>,
-    /// Argument prefix that runs a program in this launch's scope (absolute `systemd-run` … `--`); empty without one.
-    pub scope: Vec<String>,
     /// Value of `FARHELM_SESSION_TOKEN`.
     pub token: String,
     /// Value of `FARHELM_SUPERVISOR_SOCK`.
@@ -170,6 +168,9 @@ pub struct LaunchSpec {
     pub status_file: PathBuf,
     /// The file to make right before exec.
     pub exec_file: PathBuf,
+    /// That file is synced: a prompt rides in the argv, and must not be delivered again after a power cut.
+    #[serde(default)]
+    pub durable_exec: bool,
 }
 
 impl fmt::Debug for LaunchSpec {
@@ -215,31 +216,18 @@ impl Sentinel {
     }
 }
 
-/// What failed in a launch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The steps of a launch that can fail in the shim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
     /// The spec could not be read or understood.
     UnreadableSpec,
     /// The working directory could not be entered.
-    Chdir {
-        /// The system's error number.
-        errno: i32,
-    },
-    /// The command before the launch failed or could not be run.
-    BeforeLaunch {
-        /// Its exit status; none when a signal ended it or it never ran.
-        status: Option<i32>,
-        /// It was ended because it took too long.
-        timed_out: bool,
-    },
+    Chdir,
+    /// The command before the launch failed, took too long or was interrupted.
+    BeforeLaunch,
     /// The program could not be executed.
-    Exec {
-        /// The program.
-        program: String,
-        /// The system's error number.
-        errno: i32,
-    },
+    Exec,
     /// The sentinel itself is empty or damaged; never written, only read.
     Garbled,
 }

@@ -1,0 +1,73 @@
+//! Slots: arguments that stand for something known only at launch. A whole argument or literal text, never a part.
+
+/// The working directory.
+pub const CWD: &str = "{cwd}";
+/// The conversation's id.
+pub const CONVERSATION: &str = "{conversation}";
+/// A choice's value, in the data of a kind; the only one that is filled inside an argument too.
+pub const VALUE: &str = "{value}";
+
+/// The longest conversation id, in bytes.
+pub const MAX_ID: usize = 128;
+
+/// A conversation id that no agent would give.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no plausible conversation id: one has 1 to {MAX_ID} printable ASCII characters, no space, quote or \
+     backslash, no leading `-`, and is no slot's name"
+)]
+pub struct ImplausibleId(pub String);
+
+/// Checks a conversation id, when it is stored and again when it is put into a command.
+///
+/// # Errors
+/// [`ImplausibleId`].
+pub fn plausible(id: &str) -> Result<&str, ImplausibleId> {
+    let plain = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\'' | b'`' | b'\\');
+    let good = (1..=MAX_ID).contains(&id.len())
+        && id.bytes().all(plain)
+        && !id.starts_with('-')
+        && ![CWD, CONVERSATION, VALUE].contains(&id);
+    if good { Ok(id) } else { Err(ImplausibleId(id.chars().take(MAX_ID).collect())) }
+}
+
+/// Whether `slot` is an argument of `argv`. Argument 0 is none.
+#[must_use]
+pub fn mentions(argv: &[String], slot: &str) -> bool {
+    argv.iter().skip(1).any(|arg| arg == slot)
+}
+
+/// Fills every slot of a command. One pass: what was filled in is not looked at again. Argument 0 is never a slot.
+#[must_use]
+pub fn fill(argv: &[String], conversation: Option<&str>, cwd: &str) -> Vec<String> {
+    let filled = |(place, arg): (usize, &String)| match (place, arg.as_str(), conversation) {
+        (0, ..) => arg.clone(),
+        (_, CONVERSATION, Some(id)) => id.to_owned(),
+        (_, CWD, _) => cwd.to_owned(),
+        _ => arg.clone(),
+    };
+    argv.iter().enumerate().map(filled).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_arguments_behind_the_program_are_slots() {
+        let argv = ["{cwd}", "{cwd}", "--dir={cwd}", "cd {cwd}", "{conversation}", "{cwd}"].map(str::to_owned);
+        let filled = fill(&argv, Some("id"), "/a b");
+        assert_eq!(filled, ["{cwd}", "/a b", "--dir={cwd}", "cd {cwd}", "id", "/a b"]);
+    }
+
+    #[test]
+    fn an_id_that_could_be_taken_for_something_else_is_refused() {
+        for good in ["4bfc71d6-1111-4222-8333-444455556666", "a", "x/y:z_1.2", &"x".repeat(128)] {
+            assert!(plausible(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-x", "a b", "a\"", "a'", "a\\", "a`", "ü", "a\n", "{cwd}", "{conversation}", &"x".repeat(129)]
+        {
+            assert!(plausible(bad).is_err(), "{bad}");
+        }
+    }
+}
