@@ -18,4 +18,4 @@ pub mod stamp;
 pub mod store;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,7 @@
 //! What every verb needs: the machine, the state directory, the fleet.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -78,7 +79,9 @@ impl Context {
         };
         machine.make_dir(&wanted).map_err(disk)?;
         let state_dir = machine.resolve_dir(&wanted).map_err(disk)?;
-        let (shell, warning) = shim::login_shell(self.var("SHELL"));
+        let passwd = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.shell);
+        let shell = self.var("SHELL").map(OsStr::new);
+        let (shell, warning) = shim::login_shell(shell, passwd.as_deref(), is_executable);
         if let Some(warning) = warning {
             self.output.message(&format!("warning: {warning}"));
         }
@@ -124,6 +127,10 @@ impl Context {
         }
         Ok(loaded)
     }
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
 fn account() -> Account {

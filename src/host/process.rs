@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -179,6 +180,11 @@ pub trait Processes {
 
     /// The process's arguments, read in a bounded way; `None` when it is gone or unreadable.
     fn argv(&self, key: ProcessKey) -> Option<Vec<String>>;
+
+    /// The process's working directory; `None` when it is gone or unreadable, or where nothing can tell.
+    fn dir(&self, _key: ProcessKey) -> Option<PathBuf> {
+        None
+    }
 
     /// Sends `signal` to exactly this process, through a pidfd, its start time checked just before.
     fn signal(&self, key: ProcessKey, signal: Signal) -> Signalled;

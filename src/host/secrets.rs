@@ -115,7 +115,17 @@ impl Fetcher {
             let pairs = dotenv::parse(text.expose()).map_err(|fault| error(fault.into()))?;
             variables.extend(pairs.into_iter().map(|(name, value)| (name, Secret(value))));
         }
-        for (name, value) in &session.env {
+        variables.extend(self.values(&session.env)?);
+        Ok(variables)
+    }
+
+    /// What these variables are: a session's own, or a tab's.
+    ///
+    /// # Errors
+    /// The first [`SecretError`].
+    pub fn values(&mut self, env: &BTreeMap<String, EnvValue>) -> Result<BTreeMap<String, Secret>, SecretError> {
+        let mut variables = BTreeMap::new();
+        for (name, value) in env {
             let value = match value {
                 EnvValue::Literal(text) => Secret(text.clone()),
                 EnvValue::Secret(reference) => self.fetch(reference).map_err(|why| SecretError {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use crate::agents::argv::{self, Slots, Start};
-use crate::agents::catalogue;
-use crate::config::desired::{Desired, Dir, EnvValue, Session, Tab};
+use crate::agents::{assign, catalogue};
+use crate::config::desired::{Desired, Dir, Session, Tab};
 use crate::host::Host;
 use crate::host::process::BootId;
 use crate::host::scope::ScopeSupport;
@@ -73,12 +73,9 @@ impl Workshop<'_> {
         let generation = record.generation() + 1;
         let minted = self.conversation(session, mode, &mut record);
         let argv = self.argv(session, mode, minted.as_deref(), &dir)?;
-        let mut env = self.environment(&session.env, session)?;
-        if let Some(kind) = self.desired.kinds.get(&session.kind) {
-            for (name, value) in &kind.env {
-                env.entry(name.clone()).or_insert_with(|| value.clone());
-            }
-        }
+        let secrets = self.secrets.environment(session).map_err(|error| error.to_string())?;
+        let mut env = self.desired.kinds.get(&session.kind).map(|kind| kind.env.clone()).unwrap_or_default();
+        env.extend(secrets.into_iter().map(|(name, value)| (name, value.expose().to_owned())));
         let resumed = matches!(mode, Mode::Resume { .. });
         let before = session.before_launch.as_ref().filter(|before| before.always || !resumed);
         let before_launch = before.map(|before| Before {
@@ -88,7 +85,7 @@ impl Workshop<'_> {
         let prompt = carries_prompt(mode).then(|| session.prompt.as_deref().map(fields::prompt_hash)).flatten();
         let spec = self.spec(id, None, generation, argv, env, dir.clone(), before_launch)?;
         let spec = LaunchSpec { durable_exec: prompt.is_some(), ..spec };
-        let (command, scoped) = self.command(&spec, &scopes::agent(id, generation));
+        let (command, scoped) = self.command(&spec, &scopes::agent(id, generation))?;
         let at = self.host.now();
         let (boot, socket) = (self.boot.clone(), site.socket.clone());
         record.launches.push(Launch {
@@ -135,10 +132,11 @@ impl Workshop<'_> {
         self.host.resolve_dir(&dir).map_err(|error| error.to_string())?;
         let shell = || vec![self.setup.shell.display().to_string(), "-l".to_owned(), "-i".to_owned()];
         let argv = tab.run.clone().unwrap_or_else(shell);
-        let env = self.environment(&tab.env, session)?;
+        let env = self.secrets.values(&tab.env).map_err(|error| error.to_string())?;
+        let env = env.into_iter().map(|(name, value)| (name, value.expose().to_owned())).collect();
         let generation = record.generation();
         let spec = self.spec(record.id, Some(id), generation, argv, env, dir.clone(), None)?;
-        let (command, scoped) = self.command(&spec, &scopes::tab(record.id, name));
+        let (command, scoped) = self.command(&spec, &scopes::tab(record.id, name))?;
         let stamp = Stamp { tab: Some((name.clone(), id)), ..Stamp::of(record, self.store.owner()) }.write();
         Ok(Opening {
             session: session.name.clone(),
@@ -182,9 +180,7 @@ impl Workshop<'_> {
             Mode::SameId { conversation, .. } => Some(conversation.clone()),
             Mode::Fresh { .. } => {
                 let kind = self.desired.kinds.get(&session.kind);
-                let assigns =
-                    kind.and_then(|k| k.conversation.as_ref()).is_some_and(|forms| !forms.assign.is_empty());
-                let id = assigns.then(|| Uuid::new_v4().to_string());
+                let id = kind.and_then(|kind| assign::mint(kind, &session.invocation));
                 let at = self.host.now();
                 record.conversation =
                     id.clone().map(|id| Conversation { id, provenance: Provenance::Assigned, at });
@@ -209,29 +205,6 @@ impl Workshop<'_> {
         };
         let cwd = dir.to_str().ok_or_else(|| format!("{} is not valid UTF-8", dir.display()))?;
         argv::compose(kind, session, &start, &Slots { cwd }).map_err(|error| error.to_string())
-    }
-
-    fn environment(
-        &mut self,
-        values: &BTreeMap<String, EnvValue>,
-        session: &Session,
-    ) -> Result<BTreeMap<String, String>, String> {
-        let mut env = BTreeMap::new();
-        for reference in &session.env_bundles {
-            let bundle = self.secrets.bundle(reference).map_err(|error| error.to_string())?;
-            env.extend(bundle.into_iter().map(|(name, value)| (name, value.reveal().to_owned())));
-        }
-        for (name, value) in values {
-            let text = match value {
-                EnvValue::Literal(text) => text.clone(),
-                EnvValue::Secret(reference) => {
-                    let secret = self.secrets.value(name, reference).map_err(|error| error.to_string())?;
-                    secret.reveal().to_owned()
-                }
-            };
-            env.insert(name.clone(), text);
-        }
-        Ok(env)
     }
 
     #[allow(clippy::too_many_arguments, reason = "one call a launch file, each argument one of its fields")]
@@ -266,17 +239,17 @@ impl Workshop<'_> {
     }
 
     /// The pane's command, and whether it runs in a scope.
-    fn command(&self, spec: &LaunchSpec, unit: &str) -> (Vec<String>, bool) {
+    fn command(&self, spec: &LaunchSpec, unit: &str) -> Result<(Vec<String>, bool), String> {
         let scope = match self.host.support() {
             ScopeSupport::Usable { mut runner } => {
-                runner.extend([format!("--unit={unit}"), "--".to_owned()]);
+                runner.push(format!("--unit={unit}"));
                 Some(runner)
             }
             ScopeSupport::Unusable(_) | ScopeSupport::Unknown(_) => None,
         };
         let files = LaunchFiles::new(&self.store.layout().launch(), spec.session, spec.generation, spec.tab);
         let command = shim::pane_command(&self.setup.shell, &self.setup.farhelm, &files.spec, scope.as_deref());
-        (command, scope.is_some())
+        command.map(|command| (command, scope.is_some())).map_err(|error| error.to_string())
     }
 }
 

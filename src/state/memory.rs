@@ -40,11 +40,11 @@ impl Memory {
         here.filter_map(|launch| Some((launch.socket.clone(), launch.server?))).collect()
     }
 
-    /// Every session of which there is a record or tombstone, readable or not.
+    /// Every session of which there is a record, readable or not. What runs of any other is a stray, a buried session's
+    /// survivors too.
     #[must_use]
     pub fn known(&self) -> BTreeSet<SessionId> {
-        let read = self.records.keys().chain(self.tombstones.keys()).copied();
-        read.chain(self.damaged.iter().filter_map(|damaged| damaged.id)).collect()
+        self.records.keys().copied().chain(self.damaged.iter().filter_map(|damaged| damaged.id)).collect()
     }
 
     /// Reads all of it. Records first: a session buried meanwhile is then seen twice, not never.

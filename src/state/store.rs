@@ -4,6 +4,7 @@
 //! before its record is removed; where both are found the burial is finished by [`Store::repair`], and readers already
 //! see it finished. A file that cannot be understood is never taken for an absent one.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -84,20 +85,20 @@ impl<'a> Store<'a> {
             damaged: memory.damaged,
         };
         found.damaged.retain(|damaged| damaged.fleet.is_none() || fleets.contains(&damaged.fleet.as_ref()));
-        for fleet in fleets.into_iter().flatten() {
-            let of = |record: &Record| record.fleet == *fleet;
-            for record in memory.records.values().filter(|record| of(record)) {
-                self.add_record(&mut found, record);
-            }
-            for grave in memory.tombstones.values().filter(|grave| of(&grave.record)) {
-                add_tombstone(&mut found.tombstones, grave);
-            }
+        let asked = |record: &Record| fleets.contains(&Some(&record.fleet));
+        let mut records: Vec<_> = memory.records.into_values().filter(asked).collect();
+        records.sort_by_key(|record| record.fleet != *fleet);
+        records.into_iter().for_each(|record| self.add_record(&mut found, record));
+        let mut graves: Vec<_> = memory.tombstones.into_values().filter(|grave| asked(&grave.record)).collect();
+        graves.sort_by_key(|grave| (grave.record.fleet != *fleet, Reverse(grave.reaped_ms)));
+        for grave in graves {
+            found.tombstones.entry(grave.record.name.clone()).or_insert(grave);
         }
         Ok(found)
     }
 
     /// Two records of one name are damage: neither is chosen.
-    fn add_record(&self, found: &mut Recorded, record: &Record) {
+    fn add_record(&self, found: &mut Recorded, record: Record) {
         match found.records.get(&record.name) {
             Some(other) if other.fleet == record.fleet => found.damaged.push(Damaged {
                 file: self.layout.record(record.id),
@@ -107,7 +108,7 @@ impl<'a> Store<'a> {
                 words: format!("{} is a record of `{}` too", self.layout.record(other.id).display(), record.name),
             }),
             Some(_) => {}
-            None => drop(found.records.insert(record.name.clone(), record.clone())),
+            None => drop(found.records.insert(record.name.clone(), record)),
         }
     }
 
@@ -233,15 +234,6 @@ impl<'a> Store<'a> {
                 way_out: "remove it; reports of running sessions are then refused until their next restart",
             }),
         }
-    }
-}
-
-/// The newest of a name counts; of a renamed fleet's names, the new fleet's.
-fn add_tombstone(found: &mut BTreeMap<Name, Tombstone>, grave: &Tombstone) {
-    let name = &grave.record.name;
-    let older = |other: &Tombstone| other.record.fleet == grave.record.fleet && other.reaped_ms < grave.reaped_ms;
-    if found.get(name).is_none_or(older) {
-        found.insert(name.clone(), grave.clone());
     }
 }
 

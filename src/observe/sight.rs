@@ -1,0 +1,90 @@
+//! One reading of the servers and the process table, and what it says of each server.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::host::Host;
+use crate::host::clock::Moment;
+use crate::host::process::{BootId, ProcessKey, ProcessTable};
+use crate::host::tmux::{Pane, Panes, Socket, TmuxError};
+use crate::state::stamp::Stamp;
+
+use super::look::Ask;
+use super::observed::ServerSeen;
+
+/// Everything read in one look.
+pub(super) struct Sight {
+    pub at: Moment,
+    pub boot: BootId,
+    pub table: ProcessTable,
+    pub servers: BTreeMap<Socket, ServerSeen>,
+    pub panes: Vec<PaneRead>,
+}
+
+/// One pane, joined with the process table.
+pub(super) struct PaneRead {
+    pub socket: Socket,
+    pub pane: Pane,
+    pub stamp: Option<Stamp>,
+    /// Its process, while the pane lives and the process does.
+    pub process: Option<ProcessKey>,
+}
+
+impl PaneRead {
+    /// tmux says that it lives and the table that its process does not: it ended between the two readings.
+    pub fn vanishing(&self) -> bool {
+        self.pane.end.is_none() && self.process.is_none()
+    }
+}
+
+impl Sight {
+    /// Reads it all; the error says in words why nothing is known.
+    ///
+    /// Panes are listed before the table is read: a process that starts in between is in the table only, which harms
+    /// nothing, and one that ends in between makes its pane a vanishing one.
+    pub fn take(host: &dyn Host, ask: &Ask) -> Result<Self, String> {
+        let boot = host.boot().map_err(|error| error.to_string())?;
+        let answers: Vec<_> = ask.sockets().into_iter().map(|socket| (host.panes(&socket), socket)).collect();
+        let table = host.table().map_err(|error| error.to_string())?;
+        let mut sight = Self { at: host.now(), boot, table, servers: BTreeMap::new(), panes: Vec::new() };
+        let mut asked = BTreeSet::new();
+        for (answer, socket) in answers {
+            let seen = match answer {
+                Ok(answer) => sight.add(answer, &socket, &mut asked),
+                Err(TmuxError::NoServer(_)) => sight.nobody_listens(ask, &socket),
+                Err(error) => ServerSeen::Unknown(error.to_string()),
+            };
+            sight.servers.insert(socket, seen);
+        }
+        Ok(sight)
+    }
+
+    fn add(&mut self, answer: Panes, socket: &Socket, asked: &mut BTreeSet<ProcessKey>) -> ServerSeen {
+        let Some(server) = self.table.running(answer.server).map(|process| process.key) else {
+            return ServerSeen::Unknown(format!("the tmux server on {socket} ended while it was looked at"));
+        };
+        // Two spellings of one socket must not make two panes of each.
+        if asked.insert(server) {
+            for pane in answer.panes {
+                let alive = self.table.running(pane.pid).filter(|_| pane.end.is_none());
+                let process = alive.map(|process| process.key);
+                self.panes.push(PaneRead { socket: socket.clone(), stamp: Stamp::read(&pane.stamp), process, pane });
+            }
+        }
+        ServerSeen::Up { process: server }
+    }
+
+    /// tmux says the same of no server and of a server whose socket file was removed; the process table tells them
+    /// apart, for the servers that are recorded.
+    fn nobody_listens(&self, ask: &Ask, socket: &Socket) -> ServerSeen {
+        let of_records = ask.records.values().flat_map(|record| &record.launches);
+        let of_records = of_records.filter(|launch| launch.boot == self.boot && launch.socket == *socket);
+        let recorded = ask.servers.iter().filter(|(of, _)| of == socket).map(|(_, server)| *server);
+        let mut servers = of_records.filter_map(|launch| launch.server).chain(recorded);
+        match servers.find(|server| self.table.alive(*server).is_some()) {
+            Some(ProcessKey { pid, .. }) => ServerSeen::Unknown(format!(
+                "the tmux server (pid {pid}) lives and its socket {socket} is gone; `kill -USR1 {pid}` makes it anew"
+            )),
+            None => ServerSeen::Absent,
+        }
+    }
+}
