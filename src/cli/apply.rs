@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use crate::config::desired::Desired;
-use crate::plan::saved::SavedPlan;
 use crate::plan::text::{self, Style};
-use crate::plan::{Plan, Request, basis};
+use crate::plan::units;
+use crate::plan::basis::{self, Saved};
+use crate::plan::{Plan, Request};
 use crate::reconcile::ledger::Done;
-use crate::reconcile::pass::{Outcome, Patience, Reconciler, is_actionable};
+use crate::reconcile::pass::{Outcome, Patience, Reconciler};
 
 use super::args::{self, Files};
 use super::context::{Context, globs, selection};
@@ -44,7 +45,7 @@ pub fn run(context: &Context, args: &args::Apply) -> Result<Exit, CliError> {
 }
 
 /// A saved plan, when the one path given is one.
-fn saved_plan(files: &Files) -> Result<Option<SavedPlan>, CliError> {
+fn saved_plan(files: &Files) -> Result<Option<Saved>, CliError> {
     let [path] = files.paths.as_slice() else { return Ok(None) };
     if path.extension().is_none_or(|extension| extension != "json" && extension != "plan") && !looks_saved(path) {
         return Ok(None);
@@ -74,7 +75,7 @@ pub struct Run {
     /// How long it may go on.
     pub patience: Patience,
     /// The plan to carry out exactly.
-    pub saved: Option<SavedPlan>,
+    pub saved: Option<Saved>,
 }
 
 impl Run {
@@ -106,13 +107,10 @@ impl Run {
             let situation = reconciler.look(desired)?;
             let plan = reconciler.plan(desired, &situation, request);
             if let Some(saved) = &self.saved {
-                let moved = saved.basis.moved(&basis::of(desired, &situation.observed, &situation.recorded));
-                if !moved.is_empty() {
-                    let what = moved.join(", ");
-                    return Err(CliError::Other(format!("the saved plan no longer holds: changed since: {what}; plan again")));
-                }
+                let now = basis::basis(&reconciler.inputs(desired, &situation, request), &plan);
+                basis::check(&saved.basis, &now).map_err(|stale| CliError::Other(stale.to_string()))?;
             }
-            let text = text::render(&plan, &Style { color: context.output.colored(), ..Style::default() });
+            let text = text::render(&plan, Style { color: context.output.colored(), ..Style::default() });
             let key = fingerprint(&plan);
             if shown.as_ref() == Some(&key) {
                 return Ok(true);
@@ -120,7 +118,7 @@ impl Run {
             if !self.json {
                 context.output.data(&text)?;
             }
-            if self.yes || !plan.items.iter().any(|item| is_actionable(&item.action)) {
+            if self.yes || !plan.items.iter().any(|item| item.action.effective()) {
                 return Ok(true);
             }
             if !context.output.ask("Carry this out?")? {
@@ -169,7 +167,7 @@ fn fingerprint(plan: &Plan) -> String {
 pub fn line(done: &Done) -> String {
     match &done.failure {
         None => format!("  ok      {:<16} {}", done.what, done.session),
-        Some(words) => format!("  FAILED  {:<16} {}: {}", done.what, done.session, text::plain(words)),
+        Some(words) => format!("  FAILED  {:<16} {}: {}", done.what, done.session, units::clean(words)),
     }
 }
 

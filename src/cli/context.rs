@@ -95,6 +95,7 @@ impl Context {
             shell,
             actor: actor.to_owned(),
             patience: PATIENCE,
+            unmanaged: matches!(actor, "plan" | "apply"),
             inside: self.var("FARHELM_SESSION_ID").and_then(|id| Uuid::parse_str(id).ok()).map(SessionId),
             revision: sources.first().and_then(|source| revision::head(machine, source)),
         })

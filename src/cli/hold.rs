@@ -33,7 +33,7 @@ pub fn start(context: &Context, args: &Named) -> Result<Exit, CliError> {
     decide(context, args, "start", &|record, hold| {
         record.hold = wanted_stopped(&record.name).then(|| hold(HoldKind::Started));
     })?;
-    act(context, args, "start", Request { again: names(args)?, ..Request::default() })
+    act(context, args, "start", Request { start: names(args)?, ..Request::default() })
 }
 
 /// `pause`

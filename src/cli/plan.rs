@@ -1,8 +1,11 @@
 //! `plan`
 
+use std::path::Path;
+
 use crate::plan::text::{self, Style};
-use crate::plan::{self as planning, Plan, Request, basis, exit};
-use crate::reconcile::pass::{Reconciler, Situation};
+use crate::plan::basis::{self, Saved};
+use crate::plan::{Plan, Request};
+use crate::reconcile::pass::Reconciler;
 
 use super::args;
 use super::context::{Context, globs, selection};
@@ -33,34 +36,24 @@ pub fn run(context: &Context, args: &args::Plan) -> Result<Exit, CliError> {
         context.output.json(&plan)?;
     } else {
         let style = Style { all: args.all, brief: args.brief, color: context.output.colored() };
-        context.output.data(&text::render(&plan, &style))?;
+        context.output.data(&text::render(&plan, style))?;
     }
     if let Some(file) = &args.out {
-        save(file, &plan, desired, &situation)?;
+        let basis = basis::basis(&reconciler.inputs(desired, &situation, &request), &plan);
+        save(file, &Saved { plan: plan.clone(), basis })?;
     }
     Ok(if args.detailed_exitcode { detailed(&plan) } else { Exit::Ok })
 }
 
 fn detailed(plan: &Plan) -> Exit {
-    match exit::detailed(&plan.counters) {
-        exit::Detail::Nothing => Exit::Ok,
-        exit::Detail::Changes => Exit::Changes,
-        exit::Detail::Destructive => Exit::Destructive,
-        exit::Detail::Unknown => Exit::Unknown,
-    }
+    [Exit::Changes, Exit::Destructive, Exit::Unknown]
+        .into_iter()
+        .find(|exit| exit.code() == plan.counters.detailed_exit_code())
+        .unwrap_or(Exit::Ok)
 }
 
-fn save(
-    file: &std::path::Path,
-    plan: &Plan,
-    desired: &crate::config::desired::Desired,
-    situation: &Situation,
-) -> Result<(), CliError> {
-    let saved = planning::saved::SavedPlan {
-        plan: plan.clone(),
-        basis: basis::of(desired, &situation.observed, &situation.recorded),
-    };
-    let text = serde_json::to_string_pretty(&saved).map_err(|error| CliError::Other(error.to_string()))?;
+fn save(file: &Path, saved: &Saved) -> Result<(), CliError> {
+    let text = serde_json::to_string_pretty(saved).map_err(|error| CliError::Other(error.to_string()))?;
     std::fs::write(file, text + "\n")
         .map_err(|error| CliError::Other(format!("cannot write the plan to {}: {error}", file.display())))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::observe::strays;
-use crate::plan::text;
+use crate::plan::units;
 use crate::reconcile::census::Claim;
 use crate::reconcile::pass::Reconciler;
 use crate::reconcile::reap::{self, Target};
@@ -28,15 +28,15 @@ pub fn run(context: &Context, args: &Reap) -> Result<Exit, CliError> {
     let reconciler = Reconciler::new(&machine, &setup)?;
     let _lock = reconciler.lock()?;
     let records = reconciler.store().records()?;
-    let sockets = terminals::sockets(records.iter(), &setup.socket);
-    let found = strays::find(&machine, &sockets, &records, &setup.owner, &setup.state_dir)
+    let sockets = terminals::sockets(records.records.values(), &setup.socket);
+    let found = strays::find(&machine, &sockets, &records.known(), &setup.state_dir)
         .map_err(|error| CliError::Other(error.to_string()))?;
     if found.is_empty() {
         context.output.data("no strays")?;
         return Ok(Exit::Ok);
     }
     let lines: Vec<String> =
-        found.iter().map(|stray| format!("{:>8}  {}", stray.key.pid, text::plain(&stray.words))).collect();
+        found.iter().map(|stray| format!("{:>8}  {}", stray.key.pid, units::clean(&stray.words))).collect();
     context.output.data(&lines.join("\n"))?;
     if !args.yes && !context.output.ask(&format!("End these {}?", found.len()))? {
         return Ok(Exit::Error);

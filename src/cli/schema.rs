@@ -14,7 +14,7 @@ use super::exit::Exit;
 pub fn run(context: &Context, args: &Schema) -> Result<Exit, CliError> {
     let schema = match args.of {
         Document::Fleet => spec::schema::fleet(),
-        Document::Plan => plan::json::schema(),
+        Document::Plan => plan::schema::plan(),
         Document::Events => state::events::schema(),
         Document::Kind => agents::catalogue::schema(),
     };

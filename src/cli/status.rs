@@ -2,7 +2,7 @@
 
 use crate::plan::Request;
 use crate::plan::status::{self, Health, Status, Sync};
-use crate::plan::text;
+use crate::plan::units;
 use crate::reconcile::pass::Reconciler;
 
 use super::args;
@@ -55,7 +55,7 @@ fn table(sessions: &[Status]) -> String {
             word(&session.sync),
             word(&session.health),
             session.pid.map(|pid| pid.to_string()).unwrap_or_default(),
-            text::plain(&session.reason),
+            units::clean(&session.reason),
         ]);
     }
     let widths: Vec<usize> = (0..5).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();

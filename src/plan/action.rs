@@ -1,7 +1,6 @@
 //! What a plan can say of a session.
 
-use std::path::PathBuf;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::spec::name::Name;
@@ -10,11 +9,12 @@ use crate::state::record::SessionId;
 use super::reason::Reason;
 
 /// One line of a plan. A session can have several: a changed title and a closed tab, say.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     /// The session.
     pub session: Name,
     /// Its id, once it has one.
+    #[schemars(with = "Option<String>")]
     pub id: Option<SessionId>,
     /// Its kind.
     pub kind: Option<Name>,
@@ -22,17 +22,18 @@ pub struct Item {
     pub dir: Option<String>,
     /// What to do.
     pub action: Action,
-    /// Why; for blocked, waiting and unknown: what stands in the way.
+    /// Why. For blocked, waiting and unknown: first what stands in the way, the strongest first, then why it would be
+    /// done.
     pub reasons: Vec<Reason>,
-    /// What it costs.
+    /// What it costs; for blocked and waiting, what it would cost.
     pub cost: Cost,
     /// Remarks that change nothing: unmanaged agents in the directory, a prompt not delivered now, …
     pub notes: Vec<String>,
 }
 
-/// What to do about a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// What to do about a session: `do` names it, `with` holds what belongs to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "do", content = "with", rename_all = "kebab-case")]
 pub enum Action {
     /// Nothing.
     Unchanged,
@@ -52,9 +53,9 @@ pub enum Action {
     CloseTab(Name),
     /// Rebuild the record from the stamp.
     Adopt,
-    /// Rename in place.
+    /// Rename in place, and take over from a former fleet.
     Move {
-        /// The former name.
+        /// The former name; the present one when only the fleet was renamed.
         from: Name,
     },
     /// Something is to be done, later.
@@ -65,9 +66,17 @@ pub enum Action {
     Unknown,
 }
 
+impl Action {
+    /// Whether carrying out the plan does something for this item.
+    #[must_use]
+    pub fn effective(&self) -> bool {
+        !matches!(self, Self::Unchanged | Self::Waiting(_) | Self::Blocked(_) | Self::Unknown)
+    }
+}
+
 /// How a session starts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "mode", rename_all = "kebab-case")]
 pub enum Mode {
     /// A new conversation, or a kind without any.
     Fresh {
@@ -90,8 +99,16 @@ pub enum Mode {
     Verbatim,
 }
 
+impl Mode {
+    /// Whether something goes on, rather than starting anew.
+    #[must_use]
+    pub fn resumes(&self) -> bool {
+        matches!(self, Self::Resume { .. } | Self::Verbatim)
+    }
+}
+
 /// What an action costs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// The conversation's fate.
     pub conversation: ConversationFate,
@@ -99,19 +116,19 @@ pub struct Cost {
     pub turn_lost: bool,
     /// Clients that show it now.
     pub clients: u32,
-    /// Processes to be ended.
+    /// Processes to be ended (reap).
     pub processes: usize,
     /// Their memory, in bytes.
     pub memory: u64,
-    /// The tombstone's end, in milliseconds since 1970 (reap).
+    /// The tombstone's end, in milliseconds since 1970 (reap of a session with a conversation).
     pub restorable_until_ms: Option<i64>,
-    /// Something cannot be had back: a reap, a closed tab, a lost conversation.
+    /// Something cannot be had back: a reap, a closed tab, a lost conversation. Only of what is done now.
     pub destructive: bool,
 }
 
 /// What becomes of a conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fate", content = "words", rename_all = "kebab-case")]
 pub enum ConversationFate {
     /// There is none, or it is not touched.
     #[default]
@@ -120,17 +137,8 @@ pub enum ConversationFate {
     Kept(String),
     /// Kept as far as known: assigned at launch, confirmed by nobody.
     KeptUnconfirmed(String),
-    /// Never prompted.
+    /// Never prompted, or a kind without conversations.
     NothingToLose,
     /// It ends, and this session cannot come back to it.
     Lost(String),
-}
-
-/// A saved plan's proof of what it was made from (`plan --out`): hashes of the three inputs, by session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Basis {
-    /// The fleet files' real paths.
-    pub sources: Vec<PathBuf>,
-    /// Per session: hash of its desired, observed and recorded state, without times.
-    pub sessions: std::collections::BTreeMap<Name, String>,
 }

@@ -54,7 +54,10 @@ fn up(record: &mut Record, pane: &PaneSeen, phase: Phase, observed: &Observed) {
 
 fn ended(record: &mut Record, how: &Ended, now: Moment, executed: &dyn Fn(&Record, u32) -> bool) {
     let ran = executed(record, record.generation());
-    let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) else { return };
+    let Some(launch) = record.launches.last_mut() else { return };
+    if launch.ended.as_ref().is_some_and(|known| !is_better_known(known, how)) {
+        return;
+    }
     let failed = matches!(how.how, EndedHow::LaunchFailed(_));
     // An exec that happened carried its prompt, whether or not anybody saw it happen: never deliver it twice.
     if !failed && (ran || launch.phase >= Phase::Running) && launch.prompt.is_some() {
@@ -74,6 +77,12 @@ fn ended(record: &mut Record, how: &Ended, now: Moment, executed: &dyn Fn(&Recor
     };
     launch.phase = Phase::Ended;
     launch.ended = Some(how);
+}
+
+/// An exit that turns out to belong to the end of its server or boot is told again as that.
+fn is_better_known(known: &Ended, now: &Ended) -> bool {
+    let own = matches!(known.how, EndedHow::Exited(_) | EndedHow::Killed(_) | EndedHow::Lost);
+    own && matches!(now.how, EndedHow::ServerDied | EndedHow::Rebooted)
 }
 
 /// Nothing of it is there: its pane was closed, or was never opened.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::agents::argv::{self, Slots, Start};
 use crate::agents::{assign, catalogue};
-use crate::config::desired::{Desired, Dir, Session, Tab};
+use crate::config::desired::{Desired, Dir, Session};
 use crate::host::Host;
 use crate::host::process::BootId;
 use crate::host::scope::ScopeSupport;
@@ -15,6 +15,7 @@ use crate::host::secrets::Fetcher;
 use crate::host::shim;
 use crate::host::tmux::{OpenPane, Place, Socket};
 use crate::plan::action::Mode;
+use crate::plan::{prompt_hash, tabs};
 use crate::spec::name::Name;
 use crate::state::fields;
 use crate::state::launch_files::{self, Before, LaunchFiles, LaunchSpec};
@@ -82,7 +83,8 @@ impl Workshop<'_> {
             run: before.run.clone(),
             timeout_ms: u64::try_from(before.timeout.as_millis()).unwrap_or(u64::MAX),
         });
-        let prompt = carries_prompt(mode).then(|| session.prompt.as_deref().map(fields::prompt_hash)).flatten();
+        let prompt = session.prompt.as_deref().filter(|_| carries_prompt(mode));
+        let prompt = prompt.map(|prompt| prompt_hash(&record.salt, prompt));
         let spec = self.spec(id, None, generation, argv, env, dir.clone(), before_launch)?;
         let spec = LaunchSpec { durable_exec: prompt.is_some(), ..spec };
         let (command, scoped) = self.command(&spec, &scopes::agent(id, generation))?;
@@ -147,7 +149,7 @@ impl Workshop<'_> {
             files: LaunchFiles::new(&self.store.layout().launch(), record.id, generation, Some(id)),
             spec,
             intent: None,
-            definition: definition(tab),
+            definition: tabs::definition(tab, &record.salt),
             scoped,
         })
     }
@@ -251,12 +253,6 @@ impl Workshop<'_> {
         let command = shim::pane_command(&self.setup.shell, &self.setup.farhelm, &files.spec, scope.as_deref());
         command.map(|command| (command, scope.is_some())).map_err(|error| error.to_string())
     }
-}
-
-/// Hash of a tab's definition: another one closes the tab.
-#[must_use]
-pub fn definition(tab: &Tab) -> String {
-    fields::tab_hash(tab)
 }
 
 fn carries_prompt(mode: &Mode) -> bool {

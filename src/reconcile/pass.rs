@@ -1,7 +1,7 @@
 //! The pass: what is recorded, what is there, what is to be done about it, done. Repeated until nothing is left to do.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::desired::Desired;
@@ -12,12 +12,12 @@ use crate::host::tmux::Socket;
 use crate::observe::look::{self, Ask};
 use crate::observe::observed::Observed;
 use crate::plan::action::{Action, Item};
-use crate::plan::decide::{self, Inputs};
+use crate::plan::decide;
 use crate::plan::reason::Reason;
-use crate::plan::{Plan, Request, Trigger};
+use crate::plan::{Inputs, Plan, Request, Trigger};
 use crate::spec::name::Name;
 use crate::state::error::StateError;
-use crate::state::launch_files;
+use crate::state::launch_files::LaunchFiles;
 use crate::state::lock::{self, Holder};
 use crate::state::owner::Account;
 use crate::state::record::{Record, Recorded, SessionId};
@@ -51,6 +51,8 @@ pub struct Setup {
     pub patience: Duration,
     /// The session farhelm itself runs inside.
     pub inside: Option<SessionId>,
+    /// Look for agents that are not ours in the sessions' directories.
+    pub unmanaged: bool,
     /// The commit the fleet files are at.
     pub revision: Option<String>,
 }
@@ -135,21 +137,27 @@ impl<'a> Reconciler<'a> {
     /// When the records cannot be read.
     pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
         let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-        let mut recorded = self.store.recorded(fleet, desired.moved_from.as_ref())?;
+        let memory = self.store.records()?;
+        let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
+        let boot = self.host.boot().ok();
+        let launch_dir = self.store.layout().launch();
         let ask = Ask {
             socket: &self.setup.socket,
-            owner: &self.setup.owner,
+            owner: self.store.owner(),
             fleet,
             moved_from: desired.moved_from.as_ref(),
             records: &recorded.records,
+            servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
             dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
-            launch_dir: self.store.launch_dir(),
+            launch_dir: &launch_dir,
+            process_names: &desired.kinds.iter().map(|(name, kind)| (name.clone(), kind.process_names.clone())).collect(),
+            unmanaged: self.setup.unmanaged,
         };
         let observed = look::look(self.host, &ask);
-        let marks = self.host.list(self.store.launch_dir()).unwrap_or_default();
+        let marks: BTreeSet<PathBuf> =
+            self.host.list(&launch_dir).unwrap_or_default().iter().map(|name| launch_dir.join(name)).collect();
         let executed = |record: &Record, generation: u32| {
-            let mark = launch_files::exec_path(Path::new(""), record.id, None, generation);
-            marks.iter().any(|name| Path::new(name) == mark)
+            marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };
         let changed = complete(&mut recorded, &observed, &executed);
         Ok(Situation { recorded, observed, changed })
@@ -158,7 +166,13 @@ impl<'a> Reconciler<'a> {
     /// The plan of a situation.
     #[must_use]
     pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
-        decide::plan(&Inputs {
+        decide::plan(&self.inputs(desired, situation, request))
+    }
+
+    /// What a plan of this situation is made from.
+    #[must_use]
+    pub fn inputs<'i>(&self, desired: &'i Desired, situation: &'i Situation, request: &'i Request) -> Inputs<'i> {
+        Inputs {
             desired,
             observed: &situation.observed,
             recorded: &situation.recorded,
@@ -166,7 +180,7 @@ impl<'a> Reconciler<'a> {
             request,
             inside: self.setup.inside,
             revision: self.setup.revision.clone(),
-        })
+        }
     }
 
     /// Makes passes until nothing is left that may be done.
@@ -187,7 +201,9 @@ impl<'a> Reconciler<'a> {
         let mut passes = 0;
         loop {
             let (plan, worked) = self.pass(desired, &request, &mut tried, &mut done, report)?;
-            request.again.retain(|name| !done.iter().any(|done| done.session == *name));
+            let untouched = |name: &Name| !done.iter().any(|done| done.session == *name);
+            request.again.retain(untouched);
+            request.start.retain(untouched);
             passes += 1;
             let interrupted = self.host.interrupt() != Interrupt::None;
             let timed_out = patience.timeout.is_some_and(|limit| self.host.now().since(&begun) >= limit);
@@ -211,13 +227,15 @@ impl<'a> Reconciler<'a> {
         report: &mut dyn FnMut(&Done),
     ) -> Result<(Plan, bool), PassError> {
         let _lock = self.lock()?;
+        // Left half done by a pass that died; what cannot be removed now counts for nothing all the same.
+        let _ = self.store.repair();
         let mut situation = self.look(desired)?;
-        self.accept_sources(desired, request, &mut situation.recorded)?;
         let plan = self.plan(desired, &situation, request);
+        self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
         let todo: Vec<&Item> = plan
             .items
             .iter()
-            .filter(|item| is_actionable(&item.action))
+            .filter(|item| item.action.effective())
             .filter(|item| !tried.contains(&(item.session.clone(), super::ending::word(&item.action))))
             .collect();
         tried.extend(todo.iter().map(|item| (item.session.clone(), super::ending::word(&item.action))));
@@ -281,18 +299,23 @@ impl<'a> Reconciler<'a> {
         Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, self.setup.patience)?)
     }
 
-    /// Remembers the files a fleet is applied from, unless they are not known to be its own.
-    fn accept_sources(&self, desired: &Desired, request: &Request, recorded: &mut Recorded) -> Result<(), PassError> {
+    /// Remembers the files a fleet is applied from, where they are its own, and whether `down` was the last word.
+    fn book_fleet(
+        &self,
+        desired: &Desired,
+        request: &Request,
+        own: bool,
+        recorded: &mut Recorded,
+    ) -> Result<(), PassError> {
         let Some(fleet) = &desired.fleet else { return Ok(()) };
         let mut record = recorded.fleet.clone();
-        let own = record.sources == desired.sources || (record.sources.is_empty() && recorded.records.is_empty());
-        if own || request.take_over {
+        if own {
             record.sources.clone_from(&desired.sources);
         }
         let everything = request.selection.only.is_none() && request.selection.labels.is_empty();
         match request.trigger {
             Trigger::Down if everything && request.selection.exclude.is_none() => record.down = true,
-            Trigger::Apply if request.again.is_empty() => record.down = false,
+            Trigger::Apply if request.again.is_empty() && everything => record.down = false,
             _ => {}
         }
         if record != recorded.fleet {
@@ -304,12 +327,6 @@ impl<'a> Reconciler<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether the plan lets this be done now.
-#[must_use]
-pub fn is_actionable(action: &Action) -> bool {
-    !matches!(action, Action::Unchanged | Action::Waiting(_) | Action::Blocked(_) | Action::Unknown)
 }
 
 /// What `--wait` waits for.

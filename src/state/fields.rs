@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::config::desired::{EnvValue, Permissions, Session, Tab, Trust};
+use crate::config::desired::{EnvValue, Permissions, Session, Trust};
 
 /// Version of the canonical form below; another version is compared as "unknown", never as "changed".
 pub const VERSION: u32 = 1;
@@ -141,24 +141,4 @@ pub(super) fn hash(salt: &str, parts: &[String]) -> String {
         digest.update(part.as_bytes());
     }
     digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Hash of a prompt's text: by it a record knows which prompt was delivered.
-#[must_use]
-pub fn prompt_hash(prompt: &str) -> String {
-    hash("prompt", &[prompt.to_owned()])
-}
-
-/// Hash of a tab's definition; literal environment values count, and are not recoverable from it.
-#[must_use]
-pub fn tab_hash(tab: &Tab) -> String {
-    let mut parts = vec![canonical(&tab.run), canonical(&tab.dir.as_ref().map(|dir| &dir.spelling))];
-    for (name, value) in &tab.env {
-        parts.push(name.clone());
-        parts.push(match value {
-            EnvValue::Literal(text) => text.clone(),
-            EnvValue::Secret(reference) => canonical(reference),
-        });
-    }
-    hash("tab", &parts)
 }

@@ -73,7 +73,14 @@ impl<'a> Store<'a> {
     /// # Errors
     /// As [`Store::records`]; [`StateError::Corrupt`] when the fleet's own file cannot be understood.
     pub fn recorded(&self, fleet: &Name, moved_from: Option<&Name>) -> Result<Recorded, StateError> {
-        let memory = self.records()?;
+        self.select(&self.records()?, fleet, moved_from)
+    }
+
+    /// As [`Store::recorded`], of what was read before.
+    ///
+    /// # Errors
+    /// [`StateError::Corrupt`] when the fleet's own file cannot be understood.
+    pub fn select(&self, memory: &Memory, fleet: &Name, moved_from: Option<&Name>) -> Result<Recorded, StateError> {
         let own = self.fleet(fleet)?;
         let former = moved_from.filter(|_| own.is_none()).map(|former| self.fleet(former)).transpose()?.flatten();
         let fleets = [Some(fleet), moved_from];
@@ -82,7 +89,7 @@ impl<'a> Store<'a> {
             fleet: own.or(former).unwrap_or_default(),
             records: BTreeMap::new(),
             tombstones: BTreeMap::new(),
-            damaged: memory.damaged,
+            damaged: memory.damaged.clone(),
         };
         found.damaged.retain(|damaged| damaged.fleet.is_none() || fleets.contains(&damaged.fleet.as_ref()));
         let asked = |record: &Record| fleets.contains(&Some(&record.fleet));

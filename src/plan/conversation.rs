@@ -1,0 +1,186 @@
+//! What a start would do with a session's conversation: resume it, use its id again, or lose it, and whether it may.
+
+use crate::agents::kind::ConversationForms;
+use crate::config::desired::{OnLost, Session};
+use crate::observe::observed::{DirSeen, Evidence};
+use crate::state::fields::Field;
+use crate::state::record::Provenance;
+
+use super::Inputs;
+use super::action::{ConversationFate, Mode};
+use super::reason::Reason;
+use super::subject::{Memory, Subject};
+use super::{changes, hash, units};
+
+/// How a session would start.
+#[derive(Debug)]
+pub(super) struct Start {
+    /// How.
+    pub mode: Mode,
+    /// What becomes of its conversation.
+    pub fate: ConversationFate,
+    /// Why it must not.
+    pub obstacle: Option<Reason>,
+    /// It comes back from its tombstone.
+    pub restored: bool,
+}
+
+/// What is known of a conversation that a start would meet.
+enum Found {
+    /// It can go on.
+    Keep(ConversationFate, String),
+    /// Provably nothing was said; an assigned id may be used again.
+    Nothing(Option<String>),
+    /// It cannot go on, for this reason. `spoilt`: it is lost already, whatever is done now.
+    Lose { words: String, spoilt: bool },
+}
+
+/// Hash of a prompt, as records keep it of the one last delivered. The salt is the record's.
+#[must_use]
+pub fn prompt_hash(salt: &str, prompt: &str) -> String {
+    hash::digest(salt, &["prompt", prompt])
+}
+
+/// How `subject` would start, `live` when a running agent of it would be ended for that. `changed` are the differing
+/// launch-class fields.
+pub(super) fn start(
+    subject: &Subject<'_>,
+    want: &Session,
+    inputs: &Inputs<'_>,
+    changed: &[Reason],
+    live: bool,
+) -> Start {
+    let told_fresh = subject.again && inputs.request.fresh;
+    let fresh = Mode::Fresh { prompt: delivers(want, subject.memory.as_ref(), told_fresh) };
+    let plain = |mode, fate| Start { mode, fate, obstacle: None, restored: false };
+    let nothing = if live { ConversationFate::NothingToLose } else { ConversationFate::NotTouched };
+    let Some(forms) = subject.kind.and_then(|kind| kind.conversation.as_ref()) else {
+        let again = subject.memory.is_some() && want.resume.is_some() && !told_fresh;
+        return plain(if again { Mode::Verbatim } else { fresh }, nothing);
+    };
+    let buried = subject.tombstone.map(|grave| Memory::of_record(&grave.record));
+    let restored = buried.as_ref().is_some_and(|past| returns(past, subject, want));
+    let Some(past) = subject.memory.as_ref().or(buried.as_ref().filter(|_| restored)) else {
+        return plain(fresh, ConversationFate::NotTouched);
+    };
+    match found(past, subject, want, forms, changed, live, inputs) {
+        Found::Keep(fate, conversation) if !told_fresh => {
+            Start { restored, ..plain(Mode::Resume { conversation }, fate) }
+        }
+        Found::Keep(..) => {
+            let words = past.conversation.map(units::short).unwrap_or_default();
+            plain(fresh, ConversationFate::Lost(words))
+        }
+        Found::Nothing(Some(conversation)) if subject.memory.is_some() && !told_fresh => {
+            let prompt = delivers(want, Some(past), false);
+            plain(Mode::SameId { conversation, prompt }, ConversationFate::NothingToLose)
+        }
+        Found::Nothing(_) => plain(fresh, ConversationFate::NothingToLose),
+        Found::Lose { words, spoilt } => {
+            let allowed =
+                inputs.request.allow_fresh.as_ref().is_some_and(|globs| globs.is_match(subject.name.as_str()));
+            let policy = spoilt && !live && want.on_lost_conversation == OnLost::Fresh;
+            let obstacle = match told_fresh || allowed || policy {
+                true if subject.protected() => Some(Reason::Protected),
+                true => None,
+                false => Some(Reason::Conversation { words: words.clone() }),
+            };
+            Start { obstacle, ..plain(fresh, ConversationFate::Lost(words)) }
+        }
+    }
+}
+
+/// Whether a fresh start delivers the prompt: when it was not delivered yet, changed since, or `--fresh` asks for it.
+fn delivers(want: &Session, past: Option<&Memory<'_>>, told_fresh: bool) -> bool {
+    let Some(prompt) = &want.prompt else { return false };
+    match past {
+        None => true,
+        Some(_) if told_fresh => true,
+        // Stamps do not say what was delivered: better not at all than twice.
+        Some(past) => past.record.is_some() && past.prompt_delivered != Some(prompt_hash(past.salt, prompt).as_str()),
+    }
+}
+
+/// A remark on a running session whose prompt is not the one it was given.
+pub(super) fn prompt_note(want: &Session, memory: &Memory<'_>) -> Option<String> {
+    let hash = prompt_hash(memory.salt, want.prompt.as_deref()?);
+    let carried = memory.record?.launch().and_then(|launch| launch.prompt.as_deref());
+    let given = [memory.prompt_delivered, carried].contains(&Some(hash.as_str()));
+    (!given).then(|| "prompt changed: delivered on the next fresh launch".to_owned())
+}
+
+/// Whether a buried session is the one that is wanted now: same directory, same kind, and a conversation to come back to.
+fn returns(past: &Memory<'_>, subject: &Subject<'_>, want: &Session) -> bool {
+    let same_dir = matches!(subject.dir, Some(DirSeen::Present(dir)) if past.canonical == Some(dir.as_path()));
+    let same_kind = past.record.is_some_and(|record| record.kind == want.kind);
+    let lasting =
+        !matches!(subject.seen.map(|seen| &seen.conversation), Some(Evidence::None | Evidence::NeverPrompted));
+    same_dir && same_kind && lasting && past.conversation.is_some()
+}
+
+fn found(
+    past: &Memory<'_>,
+    subject: &Subject<'_>,
+    want: &Session,
+    forms: &ConversationForms,
+    changed: &[Reason],
+    live: bool,
+    inputs: &Inputs<'_>,
+) -> Found {
+    let id = past.conversation.map(units::short).unwrap_or_default();
+    let spoilt = |words: String| Found::Lose { words, spoilt: true };
+    let unspoilt = |words: String| Found::Lose { words, spoilt: false };
+    let evidence = match subject.seen {
+        Some(seen) => &seen.conversation,
+        None => return unspoilt(format!("conversation {id} was not looked at")),
+    };
+    let confirmed = match evidence {
+        Evidence::None if live => return unspoilt("no conversation was reported; this one would be lost".to_owned()),
+        Evidence::None if past.prompt_delivered.is_some() => {
+            return spoilt("it was prompted, and no conversation was ever reported".to_owned());
+        }
+        Evidence::None => return Found::Nothing(None),
+        Evidence::NeverPrompted => {
+            let reusable = !forms.assign.is_empty()
+                && matches!(past.known, Some((Provenance::Assigned, _)))
+                && !changes::differs(changed, &Field::Kind);
+            return Found::Nothing(past.conversation.filter(|_| reusable).map(str::to_owned));
+        }
+        Evidence::Pending(words) => return spoilt(format!("conversation {id} is not stored yet: {words}")),
+        Evidence::Missing(words) => return spoilt(format!("conversation {id} cannot be found: {words}")),
+        Evidence::Changed(words) => return spoilt(format!("conversation {id} is not what it was: {words}")),
+        Evidence::TakenBy(other) => return unspoilt(format!("conversation {id} taken by {other}")),
+        Evidence::Verified => true,
+        Evidence::Assigned => false,
+    };
+    let Some(conversation) = past.conversation else {
+        return unspoilt("its conversation is not recorded".to_owned());
+    };
+    let elsewhere = matches!(subject.dir, Some(DirSeen::Present(dir)) if past.canonical.is_some_and(|old| old != dir));
+    match () {
+        () if changes::differs(changed, &Field::Kind) => {
+            unspoilt(format!("conversation {id} is of another kind than {}", want.kind))
+        }
+        () if elsewhere && !forms.from_other_dir => {
+            unspoilt(format!("{} cannot resume conversation {id} in another directory", want.kind))
+        }
+        () if confirmed => Found::Keep(ConversationFate::Kept(kept(past, &id, inputs)), conversation.to_owned()),
+        () if want.resume_assigned => {
+            Found::Keep(ConversationFate::KeptUnconfirmed(format!("{id}, assigned")), conversation.to_owned())
+        }
+        () => unspoilt(format!(
+            "conversation {id} was assigned at launch and never confirmed (`resume_assigned: true` resumes it)"
+        )),
+    }
+}
+
+/// `4bfc71d6, reported 3h ago`.
+fn kept(past: &Memory<'_>, id: &str, inputs: &Inputs<'_>) -> String {
+    match past.known {
+        Some((Provenance::Reported, at)) => {
+            format!("{id}, reported {} ago", units::span(units::since(at, inputs.now.wall_ms)))
+        }
+        Some((Provenance::Assigned, _)) => format!("{id}, assigned"),
+        None => id.to_owned(),
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of the planner as a whole; each module's own are beside it.
+
+mod world;
+
+mod cases;
+mod idempotence;
+mod properties;
+mod saved;
+mod table;
+mod texts;
