@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod disk;
 pub mod process;
+pub mod real;
 pub mod scope;
 pub mod secrets;
 pub mod shim;

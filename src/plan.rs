@@ -18,6 +18,7 @@ mod hash;
 pub mod reason;
 pub mod schema;
 mod sources;
+pub mod status;
 mod subject;
 pub mod tabs;
 pub mod text;

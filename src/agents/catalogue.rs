@@ -63,6 +63,16 @@ fn parse(text: &str) -> Result<Kind, KindError> {
     Ok(kind)
 }
 
+/// The schema of a kind's file, as `farhelm schema kind` prints it: draft-07, ending in a newline.
+#[must_use]
+pub fn schema() -> String {
+    let schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<Kind>();
+    // A schema is plain JSON: printing it cannot fail.
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -112,8 +122,7 @@ mod tests {
 
     #[test]
     fn the_published_schema_is_the_type() {
-        let generator = schemars::generate::SchemaSettings::draft07().into_generator();
-        let schema = serde_json::to_string_pretty(&generator.into_root_schema_for::<Kind>()).unwrap() + "\n";
+        let schema = schema();
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/kind.schema.json");
         if std::env::var_os("FARHELM_BLESS").is_some() {
             std::fs::write(&file, &schema).unwrap();

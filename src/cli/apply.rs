@@ -175,7 +175,7 @@ fn closing(outcome: &Outcome) -> String {
     let failed: Vec<&Done> = outcome.done.iter().filter(|done| done.failure.is_some()).collect();
     let mut lines = vec![format!("{} done, {} failed", outcome.done.len() - failed.len(), failed.len())];
     for done in failed {
-        let words = done.failure.as_deref().map(text::plain).unwrap_or_default();
+        let words = done.failure.as_deref().map(units::clean).unwrap_or_default();
         lines.push(format!("  {} {}: {words}", done.what, done.session));
     }
     if outcome.interrupted {

@@ -56,8 +56,10 @@ fn become_client(
     pane: &str,
 ) -> CliError {
     let here = context.var("TMUX").and_then(|tmux| tmux.split(',').next());
-    let mut tmux = Command::new(machine.tmux_program());
-    tmux.arg("-u").arg("-S").arg(socket.path());
+    let client = machine.tmux_client(socket);
+    let Some((program, args)) = client.split_first() else { return CliError::Other("no tmux".to_owned()) };
+    let mut tmux = Command::new(program);
+    tmux.args(args);
     if here.is_some_and(|here| socket.path() == std::path::Path::new(here)) {
         tmux.args(["switch-client", "-t", pane]);
     } else {

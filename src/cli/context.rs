@@ -1,7 +1,7 @@
 //! What every verb needs: the machine, the state directory, the fleet.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl Context {
         let farhelm = std::env::current_exe()?;
         let sources = desired.map(|desired| desired.sources.as_slice()).unwrap_or_default();
         Ok(Setup {
-            socket: real::socket(&self.global.tmux_socket, self.var("TMUX_TMPDIR").map(Path::new)),
+            socket: real::socket(&self.global.tmux_socket, |name| self.var(name).map(OsString::from)),
             account: account(),
             state_dir,
             farhelm,

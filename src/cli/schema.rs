@@ -13,11 +13,11 @@ use super::exit::Exit;
 /// Only for the output itself.
 pub fn run(context: &Context, args: &Schema) -> Result<Exit, CliError> {
     let schema = match args.of {
-        Document::Fleet => spec::schema::fleet(),
+        Document::Fleet => format!("{:#}\n", spec::schema::fleet()),
         Document::Plan => plan::schema::plan(),
         Document::Events => state::events::schema(),
         Document::Kind => agents::catalogue::schema(),
     };
-    context.output.json(&schema)?;
+    context.output.data(&schema)?;
     Ok(Exit::Ok)
 }

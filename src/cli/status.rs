@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: &args::Status) -> Result<Exit, CliError> {
     let mut sessions = status::all(&plan, &situation.observed, &situation.recorded);
     for name in &args.names {
         if !sessions.iter().any(|session| session.name.as_str() == name) {
-            return Err(CliError::Other(format!("no session `{name}` in fleet {}", plan.header.fleet)));
+            return Err(CliError::Other(format!("no session `{name}` in this fleet")));
         }
     }
     sessions.retain(|session| args.names.is_empty() || args.names.iter().any(|name| name == session.name.as_str()));

@@ -196,3 +196,24 @@ fn steps(error: &ValidationError<'_>) -> Vec<Step> {
     };
     error.instance_path().segments().map(step).collect()
 }
+
+/// Names of fields that are a number or a truth.
+static TYPED: LazyLock<std::collections::BTreeSet<String>> = LazyLock::new(|| {
+    let mut found = std::collections::BTreeSet::new();
+    let mut open = vec![&*SCHEMA];
+    while let Some(schema) = open.pop() {
+        for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            if field.get("pattern").and_then(Value::as_str) == Some(schema::TEMPLATE) {
+                found.insert(name.clone());
+            }
+        }
+        open.extend(schema.get("definitions").and_then(Value::as_object).into_iter().flat_map(serde_json::Map::values));
+    }
+    found
+});
+
+/// Whether a field of this name is a number or a truth.
+#[must_use]
+pub fn is_typed(name: &str) -> bool {
+    TYPED.contains(name)
+}

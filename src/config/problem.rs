@@ -54,11 +54,6 @@ impl Draft {
         Self { site: Some(site), path: path.into(), ..Self::plain(message) }
     }
 
-    /// A warning at a place.
-    pub fn warning(site: Site, path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(site, path, message) }
-    }
-
     /// It is about this file.
     #[must_use]
     pub fn is_of(&self, file: FileId) -> bool {
@@ -69,6 +64,12 @@ impl Draft {
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub fn into_warning(self) -> Self {
+        Self { severity: Severity::Warning, ..self }
     }
 
     /// Adds what was expected there.

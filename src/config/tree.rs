@@ -65,7 +65,7 @@ pub type NodeId = u32;
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// `text` is its range in [`Tree::text`].
-    Scalar { text: (u32, u32), plain: bool },
+    Scalar { text: (u32, u32) },
     /// `range` in [`Tree::links`].
     List { range: (u32, u32) },
     /// `range` in [`Tree::links`]: key, value, key, value …, sorted by key.
@@ -140,7 +140,7 @@ impl Tree {
     #[must_use]
     pub fn scalar(&self, node: NodeId) -> Option<&str> {
         match self.nodes[self.behind(node) as usize].kind {
-            Kind::Scalar { text: (from, to), .. } => Some(&self.text[from as usize..to as usize]),
+            Kind::Scalar { text: (from, to) } => Some(&self.text[from as usize..to as usize]),
             _ => None,
         }
     }
@@ -347,7 +347,7 @@ impl Builder {
         let plain = style == ScalarStyle::Plain;
         let range = (from as u32, self.tree.text.len() as u32);
         let is_key = self.awaits_key();
-        self.add(Kind::Scalar { text: range, plain }, anchor, at)?;
+        self.add(Kind::Scalar { text: range }, anchor, at)?;
         if is_key && plain && !reads_as_text(text) {
             let help = format!("quote it: \"{text}\"");
             self.faults.push(Fault { help: Some(help), ..Fault::new(at, "a key must be text") });

@@ -177,6 +177,9 @@ impl<'a> Subject<'a> {
             true => server(&inputs.observed.socket),
             false => Some(format!("tmux on {} was not asked", inputs.observed.socket)),
         };
+        if let Some(damaged) = inputs.recorded.damage(self.name) {
+            return Some(damaged.to_string());
+        }
         let Some(memory) = &self.memory else { return new() };
         let Some(seen) = self.seen else { return Some("it was not looked at".to_owned()) };
         match &seen.agent {

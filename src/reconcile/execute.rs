@@ -1,17 +1,18 @@
 //! Carries one plan out: books first, then endings, then launches, then tabs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::clock::Interrupt;
+use crate::host::scope::ScopeSupport;
 use crate::host::secrets::Fetcher;
 use crate::host::tmux::{PaneId, Place, Socket, StampText};
-use crate::observe::observed::Observed;
+use crate::observe::observed::{AgentSeen, Observed, Seen, ServerSeen, TabSeen};
 use crate::plan::action::{Action, Item, Mode};
 use crate::spec::name::Name;
-use crate::state::rebuild;
-use crate::state::record::{Record, SessionId};
+use crate::state::rebuild::{self, PaneFacts};
+use crate::state::record::{Record, SessionId, TabRecord};
 use crate::state::store::Store;
 
 use super::ending::{self, Round, word};
@@ -70,13 +71,67 @@ impl Execution<'_> {
         ledger.settle();
     }
 
+    /// The record that a live or dead stamped pane of a session without one tells of.
+    fn rebuilt(&self, id: SessionId) -> Option<Record> {
+        let seen = self.observed.sessions.get(&id)?;
+        let stamp = seen.stamp.clone()?;
+        let unknown = Name::new("generic").ok()?;
+        let wanted = self.desired.sessions.get(&stamp.session).map(|session| &session.kind);
+        let kind = rebuild::kind_of(&stamp, self.desired.kinds.keys()).or(wanted).unwrap_or(&unknown).clone();
+        let sockets: BTreeSet<Socket> = self.observed.servers.keys().cloned().collect();
+        let terminals = Terminals::list(self.host, &sockets, &stamp.owner).ok()?;
+        let agent = terminals.of(id).find(|terminal| terminal.stamp.tab.is_none())?;
+        let (process, proven, ended) = match &seen.agent {
+            AgentSeen::Alive(pane) => (Some(pane.process), true, None),
+            AgentSeen::Launching { pane, .. } => (Some(pane.process), false, None),
+            AgentSeen::Ended { how, .. } => (None, true, Some(how.clone())),
+            AgentSeen::Unknown(_) | AgentSeen::Absent | AgentSeen::Several(_) => return None,
+        };
+        let server = match self.observed.servers.get(&agent.socket) {
+            Some(ServerSeen::Up { process }) => Some(*process),
+            _ => None,
+        };
+        let facts = PaneFacts {
+            at: self.observed.at,
+            boot: self.observed.boot.clone(),
+            socket: agent.socket.clone(),
+            server,
+            pane: agent.pane.id.clone(),
+            process,
+            proven,
+            scoped: matches!(self.host.support(), ScopeSupport::Usable { .. }),
+            ended,
+            tabs: self.rebuilt_tabs(id, seen, &terminals),
+        };
+        Some(rebuild::record_from(&stamp, kind, facts))
+    }
+
+    fn rebuilt_tabs(&self, id: SessionId, seen: &Seen, terminals: &Terminals) -> BTreeMap<Name, TabRecord> {
+        let tabs = terminals.of(id).filter_map(|terminal| Some((terminal, terminal.stamp.tab.clone()?)));
+        tabs.map(|(terminal, (name, tab))| {
+            let process = match seen.tabs.get(&name) {
+                Some(TabSeen::Open { process, .. }) => *process,
+                _ => None,
+            };
+            let record = TabRecord {
+                id: tab,
+                definition: String::new(),
+                pane: Some(terminal.pane.id.clone()),
+                process,
+                boot: Some(self.observed.boot.clone()),
+                socket: Some(terminal.socket.clone()),
+                scoped: matches!(self.host.support(), ScopeSupport::Usable { .. }),
+            };
+            (name, record)
+        })
+        .collect()
+    }
+
     /// Rebuilds the records that were lost from the stamps of what is there.
     fn adopt(&self, items: &[&Item], ledger: &mut Ledger<'_>) {
         for item in items {
             let known = ledger.recorded.records.get(&item.session).is_some_and(|record| Some(record.id) == item.id);
-            let seen = item.id.and_then(|id| self.observed.sessions.get(&id));
-            let (false, Some(seen)) = (known, seen) else { continue };
-            let Some(record) = rebuild::record(seen, self.observed) else { continue };
+            let Some(record) = item.id.filter(|_| !known).and_then(|id| self.rebuilt(id)) else { continue };
             ledger.recorded.records.insert(item.session.clone(), record);
             let saved = ledger.save(std::slice::from_ref(&item.session));
             if matches!(item.action, Action::Adopt) || saved.is_err() {

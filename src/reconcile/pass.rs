@@ -262,7 +262,7 @@ impl<'a> Reconciler<'a> {
         if let Some(first) = changed.first()
             && let Err(words) = ledger.save(&changed)
         {
-            ledger.event(first, "repair", "not recorded", Some(&words));
+            ledger.event(first, "record", crate::state::events::Outcome::Failed, Some(&words));
         }
         if !todo.is_empty() {
             let (host, store, setup) = (self.host, &self.store, self.setup);

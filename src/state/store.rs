@@ -93,10 +93,10 @@ impl<'a> Store<'a> {
         };
         found.damaged.retain(|damaged| damaged.fleet.is_none() || fleets.contains(&damaged.fleet.as_ref()));
         let asked = |record: &Record| fleets.contains(&Some(&record.fleet));
-        let mut records: Vec<_> = memory.records.into_values().filter(asked).collect();
+        let mut records: Vec<_> = memory.records.values().filter(|record| asked(record)).cloned().collect();
         records.sort_by_key(|record| record.fleet != *fleet);
         records.into_iter().for_each(|record| self.add_record(&mut found, record));
-        let mut graves: Vec<_> = memory.tombstones.into_values().filter(|grave| asked(&grave.record)).collect();
+        let mut graves: Vec<_> = memory.tombstones.values().filter(|grave| asked(&grave.record)).cloned().collect();
         graves.sort_by_key(|grave| (grave.record.fleet != *fleet, Reverse(grave.reaped_ms)));
         for grave in graves {
             found.tombstones.entry(grave.record.name.clone()).or_insert(grave);

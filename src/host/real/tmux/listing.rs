@@ -1,0 +1,106 @@
+//! Reading `list-panes`.
+
+use std::collections::BTreeSet;
+
+use crate::host::tmux::{Pane, PaneEnd, PaneId, Panes, StampText, TmuxSession};
+
+/// One line a pane. The stamps use an alphabet without `|`, and a session's name may hold anything and is last. Every
+/// stamp carries its name, so that one with a stray `|` in it cannot pass for its neighbours. `pane_current_path` and its
+/// like would cost the server a look into `/proc` for each pane.
+pub(super) const FORMAT: &str = "#{pid}|#{pane_id}|#{session_id}|#{pane_pid}|#{session_attached}|#{pane_dead}|\
+    #{pane_dead_status}|#{pane_dead_signal}|#{pane_dead_time}|id=#{@farhelm_id}|owner=#{@farhelm_owner}|\
+    fleet=#{@farhelm_fleet}|session=#{@farhelm_session}|generation=#{@farhelm_generation}|fields=#{@farhelm_fields}|\
+    dir=#{@farhelm_dir}|conversation=#{@farhelm_conversation}|protect=#{@farhelm_protect}|\
+    sources=#{@farhelm_sources}|tab=#{@farhelm_tab}|#{session_name}";
+
+/// The stamps in the order of [`FORMAT`].
+pub(super) const STAMPS: [&str; 11] =
+    ["id", "owner", "fleet", "session", "generation", "fields", "dir", "conversation", "protect", "sources", "tab"];
+
+/// The panes, each once; `None` when there is none. A line that is not understood fails the whole listing: a pane left
+/// out could be launched a second time.
+pub(super) fn parse(text: &str) -> Result<Option<Panes>, String> {
+    let mut answer: Option<Panes> = None;
+    let mut seen = BTreeSet::new();
+    for line in text.lines() {
+        let (server, pane) = parse_line(line).ok_or_else(|| {
+            let line: String = super::super::command::readable(line).chars().take(120).collect();
+            format!(
+                "it lists a pane in a way that is not understood: `{line}`; were its @farhelm_ options set by hand?"
+            )
+        })?;
+        let panes = answer.get_or_insert_with(|| Panes { server, panes: Vec::new() });
+        // A pane is listed once for every session that links its window.
+        if seen.insert(pane.id.clone()) {
+            panes.panes.push(pane);
+        }
+    }
+    Ok(answer)
+}
+
+fn parse_line(line: &str) -> Option<(i32, Pane)> {
+    let mut fields = line.splitn(10 + STAMPS.len(), '|');
+    let mut next = || fields.next();
+    let server = next()?.parse().ok()?;
+    let id = PaneId(next().filter(|id| id.starts_with('%'))?.to_owned());
+    let session = TmuxSession(next().filter(|id| id.starts_with('$'))?.to_owned());
+    let pid = next()?.parse().ok()?;
+    let clients = next()?.parse().ok()?;
+    let dead = next()? == "1";
+    let end = PaneEnd { status: number(next()?)?, signal: number(next()?)?, at: number(next()?)? };
+    let mut stamp = StampText::new();
+    for name in STAMPS {
+        let value = next()?.strip_prefix(name)?.strip_prefix('=')?;
+        if !value.is_empty() {
+            stamp.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    let session_name = next()?.to_owned();
+    Some((server, Pane { id, session, session_name, pid, end: dead.then_some(end), clients, stamp }))
+}
+
+/// A number that may be missing; `None` when it is none at all.
+fn number<T: std::str::FromStr>(text: &str) -> Option<Option<T>> {
+    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BARE: &str = "id=|owner=|fleet=|session=|generation=|fields=|dir=|conversation=|protect=|sources=|tab=";
+
+    #[test]
+    fn a_line_is_taken_apart() {
+        let stamps = BARE.replace("id=|", "id=u-1|").replace("dir=", "dir=/a=b");
+        let panes = parse(&format!("77|%3|$1|4711|2|1|7||1700000000|{stamps}|a|b c\n")).unwrap().unwrap();
+        let pane = &panes.panes[0];
+        assert_eq!((panes.server, pane.pid, pane.clients, pane.session_name.as_str()), (77, 4711, 2, "a|b c"));
+        assert_eq!(pane.end, Some(PaneEnd { status: Some(7), signal: None, at: Some(1_700_000_000) }));
+        assert_eq!(pane.stamp, [("id", "u-1"), ("dir", "/a=b")].map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+    }
+
+    #[test]
+    fn a_pane_in_two_sessions_is_listed_once() {
+        let line = |session| format!("77|%3|{session}|4711|0|0||||{BARE}|x\n");
+        let panes = parse(&(line("$1") + &line("$2"))).unwrap().unwrap();
+        assert_eq!(panes.panes.len(), 1);
+        assert_eq!(panes.panes[0].session.0, "$1");
+    }
+
+    #[test]
+    fn a_stamp_that_breaks_the_line_fails_the_listing() {
+        let forged = BARE.replace("sources=", "sources=/a|tab=x");
+        for line in [format!("77|%3|$1|4711|0|0||||{}|x", BARE.replace("id=", "id=a|b")), "x\n".to_owned()] {
+            assert!(parse(&line).is_err(), "{line}");
+        }
+        // The spoiled value shifts only what comes after the stamps.
+        let panes = parse(&format!("77|%3|$1|4711|0|0||||{forged}|x")).unwrap().unwrap();
+        assert_eq!(panes.panes[0].session_name, "tab=|x");
+    }
+
+    #[test]
+    fn nothing_listed_is_no_answer() {
+        assert_eq!(parse(""), Ok(None));
+    }
+}
