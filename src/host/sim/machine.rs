@@ -2,10 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::path::PathBuf;
 
 use super::super::clock::{Interrupt, Moment};
-use super::super::process::{BootId, Markers, Pid, ProcessKey};
+use super::super::process::{BootId, Pid, ProcessKey};
 use super::faults::Faults;
 use super::files::Files;
 use super::ledger::{Happened, Ledger, Origin, What};
@@ -98,7 +97,7 @@ pub(super) struct Machine {
     pub faults: Faults,
     pub farhelm: Farhelm,
     /// Shims that have read their spec and not yet become the program.
-    pub launching: BTreeMap<ProcessKey, (PathBuf, Spec)>,
+    pub launching: BTreeMap<ProcessKey, Spec>,
     /// A systemd user manager runs.
     pub scopes: bool,
     pub ledger: Ledger,
@@ -273,16 +272,5 @@ impl Machine {
         self.booted_at = self.time;
         self.boots += 1;
         self.boot_up();
-    }
-}
-
-/// The marks of an agent or a tab, as a program finds them in its environment.
-pub(super) fn markers_of(env: &BTreeMap<String, String>) -> Markers {
-    let value = |name: &str| env.get(name).cloned();
-    Markers {
-        session: value("FARHELM_SESSION_ID"),
-        agent: value("FARHELM_AGENT_ID"),
-        tab: value("FARHELM_TAB_ID"),
-        socket: value("FARHELM_SUPERVISOR_SOCK"),
     }
 }

@@ -85,6 +85,7 @@ pub(super) fn habits(name: &str, random: &mut Random) -> Option<Habits> {
     let name = name.rsplit('/').next().unwrap_or(name);
     Some(match name.rsplit('_').next().unwrap_or(name) {
         "steady" => plain,
+        "bash" | "zsh" | "sh" => Habits { hup_proof: false, ..stubborn },
         "stubborn" => Habits { hup_proof: random.chance(500), ..stubborn },
         "hup-proof" => Habits { hup_proof: true, ..plain },
         "done" => Habits { exits: Some((random.range(200, 60_000), 0)), ..plain },

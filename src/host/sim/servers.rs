@@ -83,7 +83,7 @@ pub(super) fn number(id: &str) -> u64 {
 pub(super) fn origin_of(stamp: &StampText) -> Option<Origin> {
     Some(Origin {
         session: stamp.get("id")?.clone(),
-        tab: stamp.get("tab").cloned(),
+        tab: stamp.get("tab").filter(|tab| !tab.is_empty()).cloned(),
         generation: stamp.get("generation").and_then(|text| text.parse().ok()).unwrap_or(0),
     })
 }
@@ -95,10 +95,11 @@ impl Machine {
     }
 
     /// A server starts.
-    pub fn start_server(&mut self, socket: &Path) -> usize {
+    pub fn start_server(&mut self, socket: &Path, ours: bool) -> usize {
         let argv = vec!["tmux".to_owned(), "-S".to_owned(), socket.display().to_string()];
         let process = self.spawn(1, Spawn { comm: "tmux: server", argv, ..Spawn::default() });
-        let beside = self.servers.iter().any(|server| server.socket == socket && server.panes.values().any(|p| p.ours));
+        let beside =
+            ours && self.servers.iter().any(|server| server.socket == socket && server.panes.values().any(|p| p.ours));
         if beside {
             self.violation(format!("a second tmux server was started on {} beside a live one", socket.display()));
         }
