@@ -65,12 +65,20 @@ pub type NodeId = u32;
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// `text` is its range in [`Tree::text`].
-    Scalar { text: (u32, u32) },
+    Scalar {
+        text: (u32, u32),
+    },
     /// `range` in [`Tree::links`].
-    List { range: (u32, u32) },
+    List {
+        range: (u32, u32),
+    },
     /// `range` in [`Tree::links`]: key, value, key, value …, sorted by key.
-    Map { range: (u32, u32) },
-    Alias { target: NodeId },
+    Map {
+        range: (u32, u32),
+    },
+    Alias {
+        target: NodeId,
+    },
 }
 
 #[derive(Debug)]
@@ -258,7 +266,8 @@ pub fn read(text: &str) -> (Tree, Vec<Fault>) {
                 let at = Stretch { start: (*error.marker()).into(), end: (*error.marker()).into() };
                 let inside = builder.open.last().map(|open| builder.tree.at(open.node));
                 let mut fault = Fault::fatal(at, format!("this is no YAML: {}", error.info()));
-                fault.other = inside.filter(|it| it.start.line != at.start.line).map(|it| (it, "inside what begins here"));
+                fault.other =
+                    inside.filter(|it| it.start.line != at.start.line).map(|it| (it, "inside what begins here"));
                 Err(fault)
             }
         };
@@ -397,7 +406,7 @@ impl Builder {
         pairs.sort_by(|a, b| key(a).cmp(key(b)));
         for twins in pairs.windows(2) {
             if key(&twins[0]) == key(&twins[1]) {
-                let name = shown(key(&twins[0]));
+                let name = key(&twins[0]);
                 let mut fault = Fault::new(tree.at(twins[1].0), format!("key `{name}` is here twice"));
                 fault.other = Some((tree.at(twins[0].0), "first here"));
                 self.faults.push(fault);
@@ -430,19 +439,11 @@ impl Builder {
     }
 }
 
-/// At most 60 characters of a text, for messages.
-#[must_use]
-pub fn shown(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text.to_owned(),
-    }
-}
-
 /// An unquoted scalar that YAML 1.2 reads as text: no null, truth or number.
 #[must_use]
 pub fn reads_as_text(plain: &str) -> bool {
-    let word = matches!(plain, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
+    let word =
+        matches!(plain, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
     !(word || is_endless(plain) || is_number(plain))
 }
 
