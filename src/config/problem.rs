@@ -277,13 +277,10 @@ impl Excerpts<'_> {
 
     fn excerpt(&mut self, id: FileId, at: Stretch) -> Excerpt {
         let file = &self.files[id];
-        let starts = self
-            .lines
-            .entry(id)
-            .or_insert_with(|| std::iter::once(0).chain(file.text.match_indices('\n').map(|(at, _)| at + 1)).collect());
+        let starts = self.lines.entry(id).or_insert_with(|| line_starts(&file.text));
         let number = (at.start.line as usize).min(starts.len() - 1);
-        let end = starts.get(number + 1).map_or(file.text.len(), |next| next - 1);
-        let line = file.text[starts[number]..end].trim_end_matches('\r');
+        let end = starts.get(number + 1).copied().unwrap_or(file.text.len());
+        let line = file.text[starts[number]..end].trim_end_matches(['\r', '\n']);
         let secrets = self.secrets.entry(id).or_insert_with(|| secrets(&file.tree));
         let mut text = hide(line, at.start.line, secrets);
         if !file.whole && in_env(&file.text[..starts[number]], line) {
@@ -295,6 +292,15 @@ impl Excerpts<'_> {
         let to = if at.end.line == at.start.line { byte(at.end.column) } else { text.trim_end().len() };
         Excerpt { mark: from..to.max(from), text }
     }
+}
+
+/// Byte offsets at which lines start. As for the parser, `\n`, `\r` and both together end one: were they counted
+/// otherwise, the wrong columns would be hidden.
+fn line_starts(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let ends =
+        (0..bytes.len()).filter(|at| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+    std::iter::once(0).chain(ends.map(|at| at + 1)).collect()
 }
 
 /// Where values under `env` stand, sorted; aliases followed.

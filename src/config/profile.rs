@@ -166,20 +166,7 @@ impl<'a> Profiles<'a> {
                 next = parent;
                 continue;
             }
-            break match (self.built_in(&parent), extends) {
-                (Some(base), _) => Some(base),
-                (None, None) => Some(self.defaults.clone()),
-                (None, Some(_)) => {
-                    let layers = Layers { own: vec![entry.layer.clone()], ..Layers::default() };
-                    context.error(
-                        &layers,
-                        &["extends".into()],
-                        format!("there is no profile `{parent}`"),
-                        self.near(&parent),
-                    );
-                    None
-                }
-            };
+            break self.bottom(context, entry, &parent, extends.is_some());
         };
         for (name, layer, settings) in open.into_iter().rev() {
             base = settings.zip(base).map(|(settings, below)| {
@@ -189,6 +176,20 @@ impl<'a> Profiles<'a> {
                 Arc::new(Base { settings, layers: Arc::new(layers), built_in: below.built_in.clone(), damaged })
             });
             self.bases.insert(name, base.clone());
+        }
+    }
+
+    /// What the last of a chain builds on: the built-in profile `parent`, or the defaults.
+    fn bottom(&self, context: &Context<'_>, entry: &Entry, parent: &str, asked: bool) -> Option<Arc<Base>> {
+        match self.built_in(parent) {
+            None if asked => {
+                let layers = Layers { own: vec![entry.layer.clone()], ..Layers::default() };
+                let message = format!("there is no profile `{parent}`");
+                context.error(&layers, &["extends".into()], message, self.near(parent));
+                None
+            }
+            None => Some(self.defaults.clone()),
+            base => base,
         }
     }
 

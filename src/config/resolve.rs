@@ -11,6 +11,7 @@ use super::desired::{BeforeLaunch, Choices, Dir, EnvValue, Restart, SecretRef, S
 use super::expand::Claim;
 use super::layers::{Layers, steps};
 use super::lint;
+use super::merge::Over;
 use super::profile::{Base, Kinds, Named, Profiles};
 use super::tree::Step;
 use crate::agents::kind::Kind;
@@ -45,7 +46,7 @@ impl Resolver<'_, '_> {
         let mut top = claim.settings?;
         if top.profile.is_none() && top.invocation.is_none() {
             let own = std::mem::take(&mut top);
-            top = super::merge::Over::over(own, &self.default_command);
+            top = own.over(&self.default_command);
         }
         let profile = top.profile.clone();
         let raw = profile.is_none();
@@ -57,7 +58,7 @@ impl Resolver<'_, '_> {
         damaged |= base.as_ref().is_none_or(|base| base.damaged);
         let defaults = self.profiles.defaults.clone();
         layers.base = base.as_ref().unwrap_or(&defaults).layers.clone();
-        let settings = super::merge::Over::over(top, &base.as_ref().unwrap_or(&defaults).settings);
+        let settings = top.over(&base.as_ref().unwrap_or(&defaults).settings);
         let command = match settings.invocation {
             _ if base.is_none() => None,
             None if damaged => None,

@@ -424,6 +424,24 @@ fn syntax_errors_explain_the_usual_trap_and_hide_env_values() {
 }
 
 #[test]
+fn env_values_are_hidden_in_source_lines_whatever_ends_those() {
+    for end in ["\n", "\r\n", "\r"] {
+        let lines = [
+            "farhelm: v1",
+            "fleet: t",
+            "sessions:",
+            "  a:",
+            "    dir: /",
+            "    env: {T: s3cret, U: [1]}",
+            "    oops: 1",
+            "",
+        ];
+        let text = stdin(&lines.join(end)).unwrap_err().render(false);
+        assert!(text.contains("unknown key `oops`") && !text.contains("s3cret"), "{end:?} {text}");
+    }
+}
+
+#[test]
 fn every_example_is_a_fleet_without_a_warning() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut count = 0;
