@@ -1,5 +1,7 @@
 //! What differs between the files and the last launch.
 
+use std::path::PathBuf;
+
 use crate::config::desired::Session;
 use crate::state::fields::{Field, hashes, shown};
 
@@ -32,18 +34,17 @@ pub(super) fn differs(reasons: &[Reason], which: &Field) -> bool {
 }
 
 /// The text and policy fields that differ and are written in place. `standing`: the files are the fleet's own, so that
-/// they may also lift a protection and say where the session belongs.
-pub(super) fn adjusted(subject: &Subject<'_>, sources: &[std::path::PathBuf], standing: bool) -> Vec<Reason> {
-    let (Some(want), Some(record)) = (subject.want, subject.memory.as_ref().and_then(|m| m.record)) else {
-        return Vec::new();
-    };
+/// they may also lift a protection and say where the session belongs. A record to be rebuilt from stamps gets its title
+/// and grace from the files.
+pub(super) fn adjusted(subject: &Subject<'_>, sources: &[PathBuf], standing: bool) -> Vec<Reason> {
+    let (Some(want), Some(memory)) = (subject.want, &subject.memory) else { return Vec::new() };
     let grace = u64::try_from(want.stop_grace.as_millis()).unwrap_or(u64::MAX);
-    let protect = if standing { want.protect != record.protect } else { want.protect && !record.protect };
+    let lifts = standing || want.protect;
     let differing = [
-        ("title", want.title != record.title),
-        ("stop.grace", record.stop_grace_ms != Some(grace)),
-        ("protect", protect),
-        ("sources", standing && record.sources != sources),
+        ("title", memory.record.is_some_and(|record| record.title != want.title)),
+        ("stop.grace", memory.record.is_some_and(|record| record.stop_grace_ms != Some(grace))),
+        ("protect", lifts && want.protect != memory.protect),
+        ("sources", standing && memory.sources != sources),
     ];
     let changed = differing.into_iter().filter(|(_, differs)| *differs);
     changed.map(|(field, _)| Reason::Adjusted { field: field.to_owned() }).collect()

@@ -8,6 +8,7 @@ use crate::state::record::Provenance;
 
 use super::Inputs;
 use super::action::{ConversationFate, Mode};
+use super::begin::Wanted;
 use super::reason::Reason;
 use super::subject::{Memory, Subject};
 use super::{changes, hash, units};
@@ -41,21 +42,15 @@ pub fn prompt_hash(salt: &str, prompt: &str) -> String {
     hash::digest(salt, &["prompt", prompt])
 }
 
-/// How `subject` would start, `live` when a running agent of it would be ended for that. `changed` are the differing
-/// launch-class fields.
-pub(super) fn start(
-    subject: &Subject<'_>,
-    want: &Session,
-    inputs: &Inputs<'_>,
-    changed: &[Reason],
-    live: bool,
-) -> Start {
+/// How the session would start, `live` when a running agent of it would be ended for that.
+pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
+    let Wanted { subject, want, inputs, .. } = wanted;
     let told_fresh = subject.again && inputs.request.fresh;
     let fresh = Mode::Fresh { prompt: delivers(want, subject.memory.as_ref(), told_fresh) };
     let plain = |mode, fate| Start { mode, fate, obstacle: None, restored: false };
-    let nothing = if live { ConversationFate::NothingToLose } else { ConversationFate::NotTouched };
     let Some(forms) = subject.kind.and_then(|kind| kind.conversation.as_ref()) else {
         let again = subject.memory.is_some() && want.resume.is_some() && !told_fresh;
+        let nothing = if live { ConversationFate::NothingToLose } else { ConversationFate::NotTouched };
         return plain(if again { Mode::Verbatim } else { fresh }, nothing);
     };
     let buried = subject.tombstone.map(|grave| Memory::of_record(&grave.record));
@@ -63,14 +58,11 @@ pub(super) fn start(
     let Some(past) = subject.memory.as_ref().or(buried.as_ref().filter(|_| restored)) else {
         return plain(fresh, ConversationFate::NotTouched);
     };
-    match found(past, subject, want, forms, changed, live, inputs) {
+    match found(wanted, past, forms, live) {
         Found::Keep(fate, conversation) if !told_fresh => {
             Start { restored, ..plain(Mode::Resume { conversation }, fate) }
         }
-        Found::Keep(..) => {
-            let words = past.conversation.map(units::short).unwrap_or_default();
-            plain(fresh, ConversationFate::Lost(words))
-        }
+        Found::Keep(_, conversation) => plain(fresh, ConversationFate::Lost(units::short(&conversation))),
         Found::Nothing(Some(conversation)) if subject.memory.is_some() && !told_fresh => {
             let prompt = delivers(want, Some(past), false);
             plain(Mode::SameId { conversation, prompt }, ConversationFate::NothingToLose)
@@ -80,11 +72,8 @@ pub(super) fn start(
             let allowed =
                 inputs.request.allow_fresh.as_ref().is_some_and(|globs| globs.is_match(subject.name.as_str()));
             let policy = spoilt && !live && want.on_lost_conversation == OnLost::Fresh;
-            let obstacle = match told_fresh || allowed || policy {
-                true if subject.protected() => Some(Reason::Protected),
-                true => None,
-                false => Some(Reason::Conversation { words: words.clone() }),
-            };
+            let told = told_fresh || allowed || policy;
+            let obstacle = (!told).then(|| Reason::Conversation { words: words.clone() });
             Start { obstacle, ..plain(fresh, ConversationFate::Lost(words)) }
         }
     }
@@ -118,15 +107,9 @@ fn returns(past: &Memory<'_>, subject: &Subject<'_>, want: &Session) -> bool {
     same_dir && same_kind && lasting && past.conversation.is_some()
 }
 
-fn found(
-    past: &Memory<'_>,
-    subject: &Subject<'_>,
-    want: &Session,
-    forms: &ConversationForms,
-    changed: &[Reason],
-    live: bool,
-    inputs: &Inputs<'_>,
-) -> Found {
+/// What the evidence says of the conversation of `past`.
+fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, live: bool) -> Found {
+    let Wanted { subject, want, inputs, changed } = wanted;
     let id = past.conversation.map(units::short).unwrap_or_default();
     let spoilt = |words: String| Found::Lose { words, spoilt: true };
     let unspoilt = |words: String| Found::Lose { words, spoilt: false };

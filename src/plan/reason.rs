@@ -278,9 +278,7 @@ impl Reason {
             Self::OtherOwner { .. } => "--state-dir of its owner".to_owned(),
             Self::Several { .. } => format!("farhelm describe {session}"),
             Self::Conversation { .. } => format!("--allow-fresh {session}"),
-            Self::MaybeMoved { .. } => {
-                "`moved: {from: …}` in the new block, or reap the old one alone with --only".to_owned()
-            }
+            Self::MaybeMoved { .. } => "`moved` in the new one, or reap the old one alone with --only".to_owned(),
             Self::NoPrune => "`policy.prune`".to_owned(),
             Self::Inside => "from a terminal outside of it".to_owned(),
             _ => return None,

@@ -1,5 +1,6 @@
 //! Tests of the planner as a whole; each module's own are beside it.
 
+mod random;
 mod world;
 
 mod cases;

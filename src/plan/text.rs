@@ -34,12 +34,13 @@ pub struct Style {
 #[must_use]
 pub fn render(plan: &Plan, style: Style) -> String {
     let mut text = header(&plan.header);
-    let lines: Vec<Line<'_>> = plan
+    let mut lines: Vec<Line<'_>> = plan
         .items
         .iter()
         .filter(|item| style.all || item.action != Action::Unchanged || !item.notes.is_empty())
         .map(|item| Line::of(item, &plan.header))
         .collect();
+    lines.sort_by_key(|line| line.rank);
     if !lines.is_empty() {
         text.push('\n');
     }

@@ -156,7 +156,8 @@ fn last_lines(text: &str, lines: u32) -> String {
 fn check_socket_dir(socket: &Socket) -> Result<(), TmuxError> {
     let Some(dir) = socket.path().parent().filter(|dir| dir.ends_with(socket_dir())) else { return Ok(()) };
     let Ok(metadata) = fs::symlink_metadata(dir) else { return Ok(()) };
-    if metadata.is_dir() && metadata.uid() == rustix::process::getuid().as_raw() && metadata.mode() & 0o7 == 0 {
+    let private = metadata.mode().trailing_zeros() >= 3;
+    if metadata.is_dir() && private && metadata.uid() == rustix::process::getuid().as_raw() {
         return Ok(());
     }
     Err(unsafe_dir(dir))

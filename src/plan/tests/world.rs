@@ -30,7 +30,7 @@ pub fn name(text: &str) -> Name {
 
 pub fn id(text: &str) -> SessionId {
     let bytes = crate::plan::hash::digest("id", &[text]);
-    SessionId(Uuid::from_u128(u128::from_str_radix(&bytes, 16).unwrap()))
+    SessionId(Uuid::from_u128(u128::from_str_radix(&bytes.repeat(2), 16).unwrap()))
 }
 
 pub fn globs(pattern: &str) -> Option<globset::GlobSet> {
@@ -224,7 +224,8 @@ impl World {
         let record = self.recorded.records.remove(&name(text)).unwrap();
         let tombstone = Tombstone { reaped_ms: ago(3_600), record };
         self.recorded.tombstones.insert(name(text), tombstone);
-        self.seen(text).agent = AgentSeen::Absent;
+        let conversation = self.seen(text).conversation.clone();
+        *self.seen(text) = Seen { conversation, ..absent() };
         self
     }
 
@@ -323,7 +324,7 @@ pub fn record(session: &Session) -> Record {
         protect: session.protect,
         hold: None,
         sources: vec![PathBuf::from("/fleets/fleet.yaml")],
-        conversation: integrated.then(|| Conversation { id: uuid, provenance: Provenance::Reported, at }),
+        conversation: integrated.then_some(Conversation { id: uuid, provenance: Provenance::Reported, at }),
         prompt_delivered: session.prompt.as_ref().map(|prompt| crate::plan::prompt_hash(&salt, prompt)),
         launches: vec![Launch {
             generation: 1,

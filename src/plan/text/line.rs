@@ -10,6 +10,8 @@ use crate::spec::name::Name;
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub sign: &'static str,
+    /// Lines are shown by what they do, then by session.
+    pub rank: u8,
     pub word: String,
     pub name: String,
     pub tab: Option<&'a Name>,
@@ -31,6 +33,7 @@ impl<'a> Line<'a> {
         let now_ms = header.at.wall_ms;
         let mut line = Self {
             sign: sign(&item.action),
+            rank: rank(&item.action),
             word: word(&item.action),
             name: tab.map_or_else(|| item.session.to_string(), |tab| format!("{}:{tab}", item.session)),
             tab,
@@ -118,6 +121,20 @@ fn sign(action: &Action) -> &'static str {
         Action::Blocked(_) => "!",
         Action::Unknown => "?",
         Action::Unchanged => "",
+    }
+}
+
+fn rank(action: &Action) -> u8 {
+    match action {
+        Action::Launch(mode) => u8::from(mode.resumes()),
+        Action::Adopt | Action::Move { .. } => 2,
+        Action::Adjust | Action::OpenTab(_) => 3,
+        Action::Restart(_) => 4,
+        Action::Waiting(_) => 5,
+        Action::Stop | Action::Reap | Action::CloseTab(_) => 6,
+        Action::Blocked(_) => 7,
+        Action::Unknown => 8,
+        Action::Unchanged => 9,
     }
 }
 

@@ -64,7 +64,7 @@ fn hindrance(reason: &Reason) -> String {
         Reason::Several { what } => format!("more than one of it: {}", what.join(", ")),
         Reason::Dir { words } | Reason::Conversation { words } | Reason::Unobservable { words } => words.clone(),
         Reason::CrashLoop { failures } => format!("crash loop: ended {failures} times soon after its launch"),
-        Reason::MaybeMoved { other } => format!("{other} has the same directory: was it renamed?"),
+        Reason::MaybeMoved { other } => format!("in the same directory as {other}, as if renamed"),
         Reason::NoPrune => "removed from the files, and prune is off".to_owned(),
         Reason::Inside => "farhelm runs inside it".to_owned(),
         Reason::FleetDown => "the fleet is down".to_owned(),
@@ -104,7 +104,7 @@ fn changed(field: &Field, old: Option<&[String]>, new: Option<&[String]>) -> Str
 }
 
 fn plain(value: Option<&[String]>) -> String {
-    value.map_or_else(|| "unset".to_owned(), |value| shell_words::join(value))
+    value.map_or_else(|| "unset".to_owned(), shell_words::join)
 }
 
 /// The difference of two argument lists: `--fast -> --slow --deep, added -x, removed -y`.
