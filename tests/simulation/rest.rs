@@ -43,9 +43,9 @@ fn quiet(schedule: &mut Schedule) {
     schedule.world.remark("the trouble stops");
     schedule.world.set_faults(Faults { programs_last: true, ..Faults::none() });
     schedule.world.close_strange_panes();
-    if schedule.world.servers_on(&socket()) > 1 {
-        // What the plan tells an operator to do: end the one that took the place, and bring back the first.
-        schedule.world.kill_server(&socket());
+    // What the plan tells an operator to do: end the server that took the place, and bring back the other.
+    while schedule.world.servers_on(&socket()) > 1 && schedule.world.kill_server(&socket()) {
+        schedule.world.restore_socket(&socket());
     }
     schedule.world.restore_socket(&socket());
     dirs().iter().for_each(|dir| schedule.world.make_user_dir(dir));
