@@ -49,9 +49,7 @@ pub fn violations(value: &Value, hidden: impl Fn(&[Step]) -> bool) -> Vec<Violat
 fn explain(error: &ValidationError<'_>, hidden: &dyn Fn(&[Step]) -> bool, found: &mut Vec<Violation>) {
     let path = steps(error);
     match error.kind() {
-        Kind::AdditionalProperties { unexpected } => {
-            found.extend(unexpected.iter().map(|key| unknown_key(error, &path, key)))
-        }
+        Kind::AdditionalProperties { unexpected } => found.extend(unexpected.iter().map(|key| unknown_key(error, &path, key))),
         Kind::PropertyNames { error: inner } => {
             let key = inner.instance().as_str().unwrap_or_default().to_owned();
             let message = format!("`{}` cannot be a key here", shown(&key));
@@ -76,8 +74,7 @@ fn branch<'a>(context: &'a [Vec<ValidationError<'static>>]) -> Option<&'a [Valid
         errors.iter().any(|error| matches!(error.kind(), Kind::Pattern { pattern } if pattern == schema::TEMPLATE))
             || errors.iter().all(|error| error.schema_path().as_str().contains("/anyOf/1/"))
     };
-    let depth =
-        |errors: &[ValidationError<'_>]| errors.iter().map(|error| error.instance_path().segments().count()).max();
+    let depth = |errors: &[ValidationError<'_>]| errors.iter().map(|error| error.instance_path().segments().count()).max();
     let branches = context.iter().filter(|errors| !errors.is_empty() && !is_template(errors));
     branches.max_by_key(|errors| depth(errors)).map(Vec::as_slice)
 }

@@ -19,11 +19,11 @@ use super::profile::{Base, Kinds, Profiles};
 use super::resolve::Resolver;
 use super::source::{self, File, Files};
 use crate::agents::kind::Kind;
-use crate::spec::fleet;
 use crate::spec::fleet::Moved;
 use crate::spec::name::Name;
 use crate::spec::settings::Settings;
 use crate::spec::words::Text;
+use crate::spec::fleet;
 
 /// What to load, and with what.
 #[derive(Debug, Clone, Default)]
@@ -75,11 +75,7 @@ pub fn load(request: &LoadRequest, kinds: &BTreeMap<Name, Kind>) -> Result<Loade
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_from(
-    request: &LoadRequest,
-    kinds: &BTreeMap<Name, Kind>,
-    stdin: &mut dyn std::io::Read,
-) -> Result<Loaded, Problems> {
+pub fn load_from(request: &LoadRequest, kinds: &BTreeMap<Name, Kind>, stdin: &mut dyn std::io::Read) -> Result<Loaded, Problems> {
     let mut gathered = gather(request, stdin);
     let given = given(request, &mut gathered.files, &mut gathered.drafts);
     let parts = assemble(gathered, request, &given);
@@ -133,8 +129,7 @@ fn given(request: &LoadRequest, files: &mut Files, drafts: &mut Vec<Draft>) -> B
 fn wrong_var(files: &Files, id: usize, name: &str) -> Draft {
     let layer = files[id].tree.root().map(|node| Layer { file: id, node, key: None, path: String::new() });
     let site = layer.map_or(Site { file: id, at: None }, |layer| layer.site(files, &[name.into()]));
-    Draft::error(site, name, "this is no variable's value")
-        .expected("text, a whole number, true or false (quote anything else)")
+    Draft::error(site, name, "this is no variable's value").expected("text, a whole number, true or false (quote anything else)")
 }
 
 fn resolve(parts: &Parts<'_>, known: &BTreeMap<Name, Kind>) -> (Option<Desired>, Origins) {
@@ -150,8 +145,7 @@ fn resolve(parts: &Parts<'_>, known: &BTreeMap<Name, Kind>) -> (Option<Desired>,
         policy: policy(context, &parts.policy),
         ..Desired::default()
     };
-    let mut origins =
-        Origins { policy: Layers { own: levels(&parts.policy), ..Layers::default() }, ..Origins::default() };
+    let mut origins = Origins { policy: Layers { own: levels(&parts.policy), ..Layers::default() }, ..Origins::default() };
     for (name, claim) in expand(context, parts.sessions.clone()) {
         if let Some((session, layers)) = resolver.session(&name, claim) {
             if !desired.kinds.contains_key(&session.kind)
@@ -173,8 +167,7 @@ fn levels(entries: &[Entry]) -> Vec<Layer> {
 }
 
 fn sources(files: &Files) -> Vec<PathBuf> {
-    let mut sources: Vec<PathBuf> =
-        files.iter().map(|file| file.real.clone()).filter(|real| real != Path::new("")).collect();
+    let mut sources: Vec<PathBuf> = files.iter().map(|file| file.real.clone()).filter(|real| real != Path::new("")).collect();
     sources.sort();
     sources.dedup();
     sources
@@ -207,11 +200,7 @@ fn own_kinds(context: &Context<'_>, entries: &BTreeMap<String, Entry>) -> BTreeM
         let Some(kind) = context.read::<Kind>(&entry) else { continue };
         if kind.name.as_str() != name {
             let site = entry.layer.site(&context.files, &["name".into()]);
-            context.report(Draft::error(
-                site,
-                format!("kinds.{name}.name"),
-                format!("the kind's name is its key, `{name}`"),
-            ));
+            context.report(Draft::error(site, format!("kinds.{name}.name"), format!("the kind's name is its key, `{name}`")));
         }
         let resumes = |argv: &[String]| argv.iter().any(|argument| argument == super::command::CONVERSATION);
         if kind.conversation.as_ref().is_some_and(|forms| !resumes(&forms.resume)) {

@@ -256,10 +256,9 @@ impl Excerpts<'_> {
 
     fn excerpt(&mut self, id: FileId, at: Stretch) -> Excerpt {
         let file = &self.files[id];
-        let starts = self
-            .lines
-            .entry(id)
-            .or_insert_with(|| std::iter::once(0).chain(file.text.match_indices('\n').map(|(at, _)| at + 1)).collect());
+        let starts = self.lines.entry(id).or_insert_with(|| {
+            std::iter::once(0).chain(file.text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+        });
         let number = (at.start.line as usize).min(starts.len() - 1);
         let end = starts.get(number + 1).map_or(file.text.len(), |next| next - 1);
         let line = file.text[starts[number]..end].trim_end_matches('\r');

@@ -51,11 +51,7 @@ impl Kinds<'_> {
     fn profile(&self, name: &str) -> Option<Settings> {
         let kind = self.get(name)?;
         let program = kind.executables.first()?;
-        Some(Settings {
-            kind: Some(kind.name.clone()),
-            invocation: Some(Argv(vec![program.clone()])),
-            ..Settings::default()
-        })
+        Some(Settings { kind: Some(kind.name.clone()), invocation: Some(Argv(vec![program.clone()])), ..Settings::default() })
     }
 }
 
@@ -93,12 +89,7 @@ pub enum Named {
 
 impl<'a> Profiles<'a> {
     /// Resolves all of `entries`. `defaults` are the settings below every chain.
-    pub fn resolve(
-        context: &Context<'_>,
-        entries: &BTreeMap<String, Entry>,
-        defaults: Base,
-        kinds: &'a Kinds<'a>,
-    ) -> Self {
+    pub fn resolve(context: &Context<'_>, entries: &BTreeMap<String, Entry>, defaults: Base, kinds: &'a Kinds<'a>) -> Self {
         let names = entries.keys().cloned().collect();
         let mut profiles = Self { bases: BTreeMap::new(), names, defaults: Arc::new(defaults), kinds };
         for name in entries.keys() {
@@ -131,12 +122,7 @@ impl<'a> Profiles<'a> {
     fn built_in(&self, name: &str) -> Option<Arc<Base>> {
         let settings = self.kinds.profile(name)?.over(&self.defaults.settings);
         let built_in = Name::new(name).ok();
-        Some(Arc::new(Base {
-            settings,
-            layers: self.defaults.layers.clone(),
-            built_in,
-            damaged: self.defaults.damaged,
-        }))
+        Some(Arc::new(Base { settings, layers: self.defaults.layers.clone(), built_in, damaged: self.defaults.damaged }))
     }
 
     /// Resolves one profile and all it builds on.
@@ -171,12 +157,7 @@ impl<'a> Profiles<'a> {
                 (None, None) => Some(self.defaults.clone()),
                 (None, Some(_)) => {
                     let layers = Layers { own: vec![entry.layer.clone()], ..Layers::default() };
-                    context.error(
-                        &layers,
-                        &["extends".into()],
-                        format!("there is no profile `{parent}`"),
-                        self.near(&parent),
-                    );
+                    context.error(&layers, &["extends".into()], format!("there is no profile `{parent}`"), self.near(&parent));
                     None
                 }
             };
@@ -203,8 +184,7 @@ impl<'a> Profiles<'a> {
         }
         let settings: Settings = context.read(entry)?;
         let mut settings = intake(context, &entry.layer, settings)?;
-        if settings.extends.is_none()
-            && settings.invocation.is_none()
+        if settings.extends.is_none() && settings.invocation.is_none()
             && let Some(kind) = &settings.kind
             && settings.resume.is_none()
         {

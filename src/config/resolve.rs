@@ -89,12 +89,7 @@ impl Resolver<'_, '_> {
         let base = match (&top.profile, &top.invocation) {
             (Some(_), Some(_)) => {
                 let help = "a profile of your own with `extends` can change the command".to_owned();
-                self.context.error(
-                    layers,
-                    &["invocation".into()],
-                    "`profile` and `invocation` exclude each other",
-                    Some(help),
-                );
+                self.context.error(layers, &["invocation".into()], "`profile` and `invocation` exclude each other", Some(help));
                 return None;
             }
             (None, None) => {
@@ -171,15 +166,9 @@ impl Resolver<'_, '_> {
             _ if spelling.contains('\0') => Err("a directory cannot hold a NUL".to_owned()),
             Some("") => Ok(home.clone()),
             Some(rest) if rest.starts_with('/') => Ok(home.join(rest.trim_start_matches('/'))),
-            Some(_) => Err(format!(
-                "{} names somebody's home; only `~` and `~/x` are known",
-                self.context.shown(layers, &path, spelling)
-            )),
+            Some(_) => Err(format!("{} names somebody's home; only `~` and `~/x` are known", self.context.shown(layers, &path, spelling))),
             None if spelling.starts_with('/') => Ok(PathBuf::from(spelling)),
-            None => Err(format!(
-                "{} is relative; a directory is absolute, `~` or `~/x`",
-                self.context.shown(layers, &path, spelling)
-            )),
+            None => Err(format!("{} is relative; a directory is absolute, `~` or `~/x`", self.context.shown(layers, &path, spelling))),
         };
         match resolved {
             Ok(path) => Some(Dir { spelling: spelling.to_owned(), path }),
@@ -191,8 +180,7 @@ impl Resolver<'_, '_> {
     }
 
     fn env(&self, layers: &Layers, settings: &Settings) -> (BTreeMap<String, EnvValue>, Vec<SecretRef>) {
-        let literals =
-            settings.env.iter().flatten().map(|(name, text)| (name.clone(), EnvValue::Literal(text.0.clone())));
+        let literals = settings.env.iter().flatten().map(|(name, text)| (name.clone(), EnvValue::Literal(text.0.clone())));
         let mut env: BTreeMap<String, EnvValue> = literals.collect();
         let mut bundles = Vec::new();
         for (name, from) in settings.env_from.iter().flatten() {
@@ -236,8 +224,7 @@ impl Resolver<'_, '_> {
             max_restarts: policy.and_then(|policy| policy.max_restarts).unwrap_or(preset.max_restarts),
         };
         if restart.initial > restart.max {
-            let message =
-                format!("`initial` ({}) is longer than `max` ({})", Period(restart.initial), Period(restart.max));
+            let message = format!("`initial` ({}) is longer than `max` ({})", Period(restart.initial), Period(restart.max));
             self.context.error(layers, &steps(&["restart", "backoff", "initial"]), message, None);
             return None;
         }

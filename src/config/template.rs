@@ -70,8 +70,7 @@ impl Scope<'_> {
     /// Whether `text` takes something from the environment, so that its value is not shown.
     #[must_use]
     pub fn hides(&self, text: &str) -> bool {
-        text.contains("${")
-            && self.fill(text).map_or(text.contains("${env:"), |filled| filled.is_some_and(|it| it.hidden))
+        text.contains("${") && self.fill(text).map_or(text.contains("${env:"), |filled| filled.is_some_and(|it| it.hidden))
     }
 
     fn look_up(&self, name: &str) -> Option<(&str, bool)> {
@@ -149,9 +148,7 @@ impl Reader<'_, '_> {
         if plain_name.is_empty() || !self.take("}") {
             return Err(Unfilled {
                 message: "a `${…}` holds no name".to_owned(),
-                help: Some(
-                    "write ${name}, ${env:NAME}, ${name:-default} or ${name:?message}; `$${` is a literal `${`".into(),
-                ),
+                help: Some("write ${name}, ${env:NAME}, ${name:-default} or ${name:?message}; `$${` is a literal `${`".into()),
             });
         }
         let optional = wants_default || wants_message;
@@ -161,9 +158,7 @@ impl Reader<'_, '_> {
                 Ok(text.to_owned())
             }
             None if wants_default => Ok(alternative),
-            None if wants_message => {
-                Err(Unfilled { message: format!("`{plain_name}` is not set: {alternative}"), help: None })
-            }
+            None if wants_message => Err(Unfilled { message: format!("`{plain_name}` is not set: {alternative}"), help: None }),
             None => Err(self.scope.unset(name)),
         }
     }
@@ -171,8 +166,7 @@ impl Reader<'_, '_> {
     fn name_end(&self) -> usize {
         let start = if self.rest.starts_with("env:") { 4 } else { 0 };
         let tail = &self.rest[start..];
-        let mut length =
-            tail.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(tail.len());
+        let mut length = tail.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(tail.len());
         if tail.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
             length = 0;
         }

@@ -65,20 +65,12 @@ pub type NodeId = u32;
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// `text` is its range in [`Tree::text`].
-    Scalar {
-        text: (u32, u32),
-    },
+    Scalar { text: (u32, u32) },
     /// `range` in [`Tree::links`].
-    List {
-        range: (u32, u32),
-    },
+    List { range: (u32, u32) },
     /// `range` in [`Tree::links`]: key, value, key, value …, sorted by key.
-    Map {
-        range: (u32, u32),
-    },
-    Alias {
-        target: NodeId,
-    },
+    Map { range: (u32, u32) },
+    Alias { target: NodeId },
 }
 
 #[derive(Debug)]
@@ -266,8 +258,7 @@ pub fn read(text: &str) -> (Tree, Vec<Fault>) {
                 let at = Stretch { start: (*error.marker()).into(), end: (*error.marker()).into() };
                 let inside = builder.open.last().map(|open| builder.tree.at(open.node));
                 let mut fault = Fault::fatal(at, format!("this is no YAML: {}", error.info()));
-                fault.other =
-                    inside.filter(|it| it.start.line != at.start.line).map(|it| (it, "inside what begins here"));
+                fault.other = inside.filter(|it| it.start.line != at.start.line).map(|it| (it, "inside what begins here"));
                 Err(fault)
             }
         };
@@ -451,8 +442,7 @@ pub fn shown(text: &str) -> String {
 /// An unquoted scalar that YAML 1.2 reads as text: no null, truth or number.
 #[must_use]
 pub fn reads_as_text(plain: &str) -> bool {
-    let word =
-        matches!(plain, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
+    let word = matches!(plain, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
     !(word || is_endless(plain) || is_number(plain))
 }
 
