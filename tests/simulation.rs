@@ -19,6 +19,7 @@ mod rest;
 #[path = "simulation/schedule.rs"]
 mod schedule;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,18 +53,56 @@ fn report(seed: u64, verdict: &Verdict, lines: usize) -> String {
     text
 }
 
-/// The first of `count` seeds that fails, of those this thread takes.
-fn try_seeds(next: &AtomicU64, count: u64, passes: &AtomicU64) -> Option<(u64, Verdict)> {
+/// The failures of all seeds that this thread takes: the lowest seed's whole verdict, and how often each sort came.
+#[derive(Default)]
+struct Failures {
+    first: Option<(u64, Verdict)>,
+    sorts: BTreeMap<String, (usize, u64)>,
+}
+
+impl Failures {
+    fn add(&mut self, seed: u64, verdict: Verdict) {
+        let (count, lowest) = self.sorts.entry(sort_of(&verdict.wrong[0])).or_insert((0, seed));
+        *count += 1;
+        *lowest = seed.min(*lowest);
+        if self.first.as_ref().is_none_or(|(first, _)| seed < *first) {
+            self.first = Some((seed, verdict));
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (sort, (count, lowest)) in other.sorts {
+            let sum = self.sorts.entry(sort).or_insert((0, lowest));
+            *sum = (sum.0 + count, sum.1.min(lowest));
+        }
+        if let Some((seed, verdict)) = other.first
+            && self.first.as_ref().is_none_or(|(first, _)| seed < *first)
+        {
+            self.first = Some((seed, verdict));
+        }
+    }
+}
+
+/// What went wrong, without the numbers and names that differ from seed to seed.
+fn sort_of(wrong: &str) -> String {
+    let words = wrong.split_once(": ").map_or(wrong, |(_, words)| words);
+    let words = words.split_once(" (").map_or(words, |(words, _)| words);
+    let words = words.split_once(" {").map_or(words, |(words, _)| words);
+    let plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit()) && !fleet::NAMES.contains(word);
+    words.split(' ').filter(plain).collect::<Vec<_>>().join(" ")
+}
+
+fn try_seeds(next: &AtomicU64, count: u64, runs: &AtomicU64) -> Failures {
+    let mut failures = Failures::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= count {
-            return None;
+            return failures;
         }
         let verdict = schedule::run(seed);
-        passes.fetch_add(verdict.runs as u64, Ordering::Relaxed);
+        runs.fetch_add(verdict.runs as u64, Ordering::Relaxed);
         if !verdict.wrong.is_empty() {
-            next.store(count, Ordering::Relaxed);
-            return Some((seed, verdict));
+            failures.add(seed, verdict);
         }
     }
 }
@@ -74,18 +113,24 @@ fn every_schedule_keeps_the_invariants_and_comes_to_rest() {
         let verdict = schedule::run(seed);
         let text = report(seed, &verdict, usize::MAX);
         assert!(verdict.wrong.is_empty(), "{text}");
-        println!("seed {seed} keeps all invariants in {} runs", verdict.runs);
         return;
     }
     let count = number("FARHELM_SIM_SCHEDULES").unwrap_or(SCHEDULES);
-    let (next, passes) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (next, runs) = (AtomicU64::new(0), AtomicU64::new(0));
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let failed = thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|_| scope.spawn(|| try_seeds(&next, count, &passes))).collect();
-        all.into_iter().filter_map(|thread| thread.join().expect("panics of farhelm are caught")).min_by_key(|f| f.0)
+    let mut failures = Failures::default();
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(|| try_seeds(&next, count, &runs))).collect();
+        for thread in all {
+            failures.merge(thread.join().expect("panics of farhelm are caught"));
+        }
     });
-    if let Some((seed, verdict)) = failed {
-        panic!("{}", report(seed, &verdict, SHOWN));
+    if let Some((seed, verdict)) = &failures.first {
+        let mut text = report(*seed, verdict, SHOWN);
+        for (sort, (times, lowest)) in &failures.sorts {
+            let _ = writeln!(text, "{times} of {count} schedules, first seed {lowest}: {sort}");
+        }
+        panic!("{text}");
     }
-    println!("{count} schedules, {} runs", passes.load(Ordering::Relaxed));
+    assert!(runs.load(Ordering::Relaxed) >= count, "every schedule runs farhelm");
 }

@@ -22,10 +22,18 @@ pub fn run(context: &Context, args: &Explain) -> Result<Exit, CliError> {
             })?;
             serde_yaml::to_string(kind).map_err(|error| CliError::Other(error.to_string()))?
         }
-        [] => explain::field("").map_err(CliError::Other)?,
-        [path] => explain::field(path).map_err(CliError::Other)?,
+        [] => field("")?,
+        [path] => field(path)?,
         _ => return Err(CliError::Usage("write one field path, or `kind NAME`".to_owned())),
     };
     context.output.data(&text)?;
     Ok(Exit::Ok)
+}
+
+fn field(path: &str) -> Result<String, CliError> {
+    explain::field(path).ok_or_else(|| {
+        let near = explain::suggestions(path);
+        let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+        CliError::Other(format!("no field `{path}`{hint}"))
+    })
 }

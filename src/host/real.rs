@@ -7,6 +7,8 @@ use crate::host::tmux::Socket;
 
 mod clock;
 mod command;
+#[cfg(test)]
+mod costs;
 mod disk;
 mod environment;
 mod processes;

@@ -10,7 +10,8 @@ use farhelm::host::sim::{Killed, World};
 use farhelm::host::tmux::Socket;
 use farhelm::plan::{Plan, Request};
 use farhelm::reconcile::pass::{Patience, Reconciler, Setup};
-use farhelm::state::record::{OwnerId, SessionId};
+use farhelm::state::owner::Account;
+use farhelm::state::record::SessionId;
 
 use crate::fleet::state_dir;
 
@@ -31,23 +32,19 @@ pub fn socket() -> Socket {
     Socket(PathBuf::from("/tmp/tmux-1000/farhelm"))
 }
 
-/// Who we are.
-pub fn owner() -> OwnerId {
-    OwnerId("0123456789abcdef0123456789abcdef".to_owned())
-}
-
 /// One run of farhelm, which was started in `world` before.
 pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option<SessionId>) -> Applied {
     let setup = Setup {
         state_dir: state_dir().to_owned(),
         socket: socket(),
-        owner: owner(),
+        account: Account { hostname: "sim".to_owned(), uid: 1000 },
         farhelm: PathBuf::from("/usr/bin/farhelm"),
         shell: PathBuf::from("/bin/bash"),
         actor: "apply".to_owned(),
         patience: Duration::from_secs(2),
         inside,
         revision: None,
+        unmanaged: false,
     };
     let run = || {
         let reconciler = Reconciler::new(world, &setup).map_err(|error| error.to_string())?;

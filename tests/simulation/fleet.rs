@@ -41,6 +41,7 @@ fn kind(name_text: &str) -> Kind {
         scrub: Vec::new(),
         process_names: Vec::new(),
         reports_activity: false,
+        dialogs: BTreeMap::new(),
     }
 }
 

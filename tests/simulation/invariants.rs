@@ -2,6 +2,7 @@
 //! world checks by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use farhelm::config::desired::{Desired, Session};
 use farhelm::host::process::ProcessKey;
@@ -10,14 +11,14 @@ use farhelm::plan::{Request, Trigger};
 use farhelm::state::fields;
 use farhelm::state::record::{HoldKind, Record};
 
-use crate::fleet::{SCRIBE, SOURCE};
+use crate::fleet::SCRIBE;
 use crate::memory;
 
 /// What was so before a run, and what farhelm could see in it.
 pub struct Before {
     records: BTreeMap<String, Record>,
     agents: BTreeMap<String, Vec<ProcessKey>>,
-    wall_ms: i64,
+    sources: Vec<PathBuf>,
     /// How much had happened.
     events: usize,
     /// Nothing could be observed during the whole run.
@@ -29,6 +30,8 @@ pub struct Before {
 pub struct History {
     launched: BTreeMap<String, Session>,
     ending: BTreeSet<String>,
+    /// An operator asked to start these afresh.
+    afresh: BTreeSet<String>,
 }
 
 /// One run: what was asked.
@@ -41,9 +44,9 @@ pub struct Run<'a> {
 impl Before {
     pub fn look(world: &World, blind: bool) -> Self {
         let records = memory::records(world);
-        let agents = records.keys().map(|id| (id.clone(), world.agents(id))).collect();
+        let agents = records.keys().map(|id| (id.clone(), world.housed_agents(id))).collect();
         let events = world.review(usize::MAX, |_| {});
-        Self { records, agents, wall_ms: world.moment().wall_ms, events, blind }
+        Self { records, agents, sources: memory::sources(world), events, blind }
     }
 }
 
@@ -55,18 +58,25 @@ impl Run<'_> {
     /// Checks a run that is over against what was before.
     pub fn check(&self, before: &Before, history: &mut History) {
         let mut wrong = Vec::new();
+        let mut ended = BTreeSet::new();
+        let records = memory::records(self.world);
         self.world.review(before.events, |event| {
+            if let What::Ended { key, .. } = event.what {
+                ended.insert(key);
+            }
             if event.effect > 0 && touches(&event.what) {
-                wrong.extend(self.check_effect(before, history, event));
-                self.remember(before, history, event);
+                wrong.extend(self.check_effect(before, history, &ended, event));
+                self.remember(&records, history, event);
             }
         });
-        let records = memory::records(self.world);
+        let asked = |record: &&Record| self.request.fresh && self.request.again.contains(&record.name);
+        history.afresh.extend(records.values().filter(asked).map(|record| record.id.to_string()));
         let tombstones = memory::tombstones(self.world);
-        for (id, record) in &before.records {
-            if !records.contains_key(id) {
-                wrong.extend(self.check_buried(id, record, tombstones.contains_key(id)));
-            }
+        for (id, record) in before.records.iter().filter(|(id, _)| !records.contains_key(*id)) {
+            wrong.extend(self.check_buried(before, id, record, tombstones.contains_key(id)));
+        }
+        for id in self.world.live_sessions().iter().filter(|id| !records.contains_key(*id)) {
+            wrong.push(format!("a terminal of {id} is alive and no record lists it"));
         }
         for words in wrong {
             self.world.violated(words);
@@ -78,15 +88,23 @@ impl Run<'_> {
         self.desired.sessions.get(&record.name).or_else(moved)
     }
 
-    fn check_effect(&self, before: &Before, history: &History, event: &Happened) -> Option<String> {
+    fn check_effect(
+        &self,
+        before: &Before,
+        history: &History,
+        ended: &BTreeSet<ProcessKey>,
+        event: &Happened,
+    ) -> Option<String> {
         if before.blind {
             return Some(format!("something was done although nothing could be observed: {event}"));
         }
         let id = &event.origin.as_ref()?.session;
         let record = before.records.get(id)?;
         let session = self.session_of(record);
-        let hold = record.hold.as_ref().filter(|hold| hold.until_ms.is_none_or(|until| until > before.wall_ms));
-        let asked = self.request.again.contains(&record.name);
+        let now = self.world.moment().wall_ms;
+        let hold = record.hold.as_ref().filter(|hold| hold.until_ms.is_none_or(|until| until > now));
+        let asked = [Some(&record.name), session.map(|s| &s.name)];
+        let asked = asked.into_iter().flatten().any(|name| self.request.again.contains(name));
         match hold.map(|hold| hold.what) {
             Some(HoldKind::Paused) => return Some(format!("a paused session was touched: {event}")),
             Some(HoldKind::Stopped) if matches!(event.what, What::Opened { .. }) && !asked && is_agent(event) => {
@@ -94,7 +112,7 @@ impl Run<'_> {
             }
             _ => {}
         }
-        let alive = before.agents.get(id).is_some_and(|agents| !agents.is_empty());
+        let alive = before.agents.get(id).is_some_and(|agents| agents.iter().any(|agent| !ended.contains(agent)));
         let stopping = hold.is_some_and(|hold| hold.what == HoldKind::Stopped) || session.is_some_and(|s| !s.running);
         let ends = matches!(event.what, What::Signalled { .. }) && is_agent(event);
         if !ends || !alive || stopping || asked || self.request.trigger == Trigger::Down {
@@ -111,7 +129,7 @@ impl Run<'_> {
         (same && wanted).then(|| format!("a session that had not changed was signalled: {event}"))
     }
 
-    fn remember(&self, before: &Before, history: &mut History, event: &Happened) {
+    fn remember(&self, records: &BTreeMap<String, Record>, history: &mut History, event: &Happened) {
         let Some(origin) = event.origin.as_ref().filter(|_| is_agent(event)) else { return };
         let id = &origin.session;
         match &event.what {
@@ -120,9 +138,7 @@ impl Run<'_> {
             }
             What::Opened { .. } => {
                 history.ending.remove(id);
-                let records = memory::records(self.world);
-                let record = records.get(id).or_else(|| before.records.get(id));
-                match record.and_then(|record| self.session_of(record)) {
+                match records.get(id).and_then(|record| self.session_of(record)) {
                     Some(session) => history.launched.insert(id.clone(), session.clone()),
                     None => history.launched.remove(id),
                 };
@@ -131,17 +147,17 @@ impl Run<'_> {
         }
     }
 
-    fn check_buried(&self, id: &str, record: &Record, kept: bool) -> Vec<String> {
+    fn check_buried(&self, before: &Before, id: &str, record: &Record, kept: bool) -> Vec<String> {
         let mut wrong = Vec::new();
-        let who = format!("{} ({})", record.name, id.get(..8).unwrap_or(id));
+        let who = format!("{}/{}", record.name, id.get(..8).unwrap_or(id));
         if record.protect {
-            wrong.push(format!("the protected session {who} was reaped"));
+            wrong.push(format!("although protected, {who} was reaped"));
         }
         if !kept {
             wrong.push(format!("the record of {who} is gone and there is no tombstone"));
         }
-        let own = self.desired.sources.iter().any(|source| source.ends_with(SOURCE)) || self.request.take_over;
-        if !own && self.request.trigger != Trigger::Down {
+        let own = before.sources.iter().all(|source| self.desired.sources.contains(source));
+        if !own && !self.request.take_over && self.request.trigger != Trigger::Down {
             wrong.push(format!("{who} was reaped by other sources"));
         }
         wrong.extend(self.left_of(id).into_iter().map(|left| format!("{who} was reaped and left {left}")));
@@ -151,10 +167,10 @@ impl Run<'_> {
     /// What is left of a session that is gone.
     pub fn left_of(&self, id: &str) -> Vec<String> {
         let mut left: Vec<String> = self.world.remains(id).iter().map(|key| format!("process {key}")).collect();
-        left.extend(self.world.panes_of(id).into_iter().map(|(_, pane, _)| format!("pane {pane}")));
+        left.extend(self.world.panes_of(id).into_iter().map(|pane| format!("pane {pane}")));
         let launch = crate::fleet::state_dir().join("launch");
         let files = self.world.files_below(&launch);
-        let of = |path: &&std::path::PathBuf| path.to_string_lossy().contains(id);
+        let of = |path: &&PathBuf| path.to_string_lossy().contains(id);
         left.extend(files.iter().filter(of).map(|path| format!("file {}", path.display())));
         left
     }
@@ -164,13 +180,15 @@ fn is_agent(event: &Happened) -> bool {
     event.origin.as_ref().is_some_and(|origin| origin.tab.is_none())
 }
 
-/// Prompts given more than once to a session.
-pub fn prompts_given_twice(world: &World) -> Vec<String> {
-    let mut given: BTreeSet<(String, String)> = BTreeSet::new();
+/// Prompts given again without having changed; sessions that an operator asked to start afresh are left out.
+pub fn prompts_given_twice(world: &World, history: &History) -> Vec<String> {
+    let mut last: BTreeMap<String, String> = BTreeMap::new();
     let mut twice = Vec::new();
     for run in world.runs() {
         for prompt in run.argv.iter().filter(|word| word.starts_with("prompt of ")) {
-            if !given.insert((run.origin.session.clone(), prompt.clone())) {
+            let session = run.origin.session.clone();
+            let again = last.insert(session.clone(), prompt.clone()).as_ref() == Some(prompt);
+            if again && !history.afresh.contains(&session) {
                 twice.push(format!("`{prompt}` was given to {} again", run.origin));
             }
         }

@@ -1,25 +1,32 @@
 //! What farhelm's state directory says, read from outside.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use farhelm::host::sim::World;
 use farhelm::spec::name::Name;
-use farhelm::state::record::{Record, Tombstone};
+use farhelm::state::record::{FleetRecord, Record, Tombstone};
 
 use crate::fleet::state_dir;
 
 /// All records, by session id; damaged files are not records.
 pub fn records(world: &World) -> BTreeMap<String, Record> {
     let files = world.files_below(&state_dir().join("sessions"));
-    let parse = |path: &std::path::PathBuf| serde_json::from_slice::<Record>(&world.file(path)?).ok();
+    let parse = |path: &PathBuf| serde_json::from_slice::<Record>(&world.file(path)?).ok();
     files.iter().filter_map(parse).map(|record| (record.id.to_string(), record)).collect()
 }
 
 /// All tombstones, by session id.
 pub fn tombstones(world: &World) -> BTreeMap<String, Tombstone> {
     let files = world.files_below(&state_dir().join("tombstones"));
-    let parse = |path: &std::path::PathBuf| serde_json::from_slice::<Tombstone>(&world.file(path)?).ok();
+    let parse = |path: &PathBuf| serde_json::from_slice::<Tombstone>(&world.file(path)?).ok();
     files.iter().filter_map(parse).map(|tombstone| (tombstone.record.id.to_string(), tombstone)).collect()
+}
+
+/// The files the fleet was last applied from; empty when nothing says.
+pub fn sources(world: &World) -> Vec<PathBuf> {
+    let bytes = world.file(&state_dir().join("fleets/sim.json"));
+    bytes.and_then(|bytes| serde_json::from_slice::<FleetRecord>(&bytes).ok()).unwrap_or_default().sources
 }
 
 /// Changes the record of `name`, as an operator's verb does; says whether there is one.

@@ -176,7 +176,7 @@ impl Schedule {
             Applied::Panicked(words) => self.world.violated(format!("farhelm panicked: {words}")),
         }
         Run { world: &self.world, desired: &self.desired, request }.check(&before, &mut self.history);
-        for words in prompts_given_twice(&self.world) {
+        for words in prompts_given_twice(&self.world, &self.history) {
             self.world.violated(words);
         }
         applied

@@ -67,15 +67,15 @@ impl Signals {
             let _inside = runtime.enter();
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
         };
-        let hears = Arc::clone(&heard);
+        let shared = Arc::clone(&heard);
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(async {
-                for mark in &hears.marks {
+                for mark in &shared.marks {
                     tokio::select! {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
                     }
-                    hears.count.fetch_add(1, Ordering::SeqCst);
+                    shared.count.fetch_add(1, Ordering::SeqCst);
                     // An eventfd takes this unless it is closed; the count above is what decides.
                     let _ = rustix::io::write(mark, &1_u64.to_ne_bytes());
                 }

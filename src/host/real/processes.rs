@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -67,6 +67,12 @@ impl Processes for Machine {
         current(key).ok().flatten()?;
         let text = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
         Some(text.split(|b| *b == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect())
+    }
+
+    fn dir(&self, key: ProcessKey) -> Option<PathBuf> {
+        let dir = fs::read_link(format!("/proc/{}/cwd", key.pid)).ok()?;
+        current(key).ok().flatten()?;
+        Some(dir)
     }
 
     fn signal(&self, key: ProcessKey, signal: Signal) -> Signalled {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Machine, Settings};
 use crate::host::process::{Processes, Signal};
-use crate::host::tmux::{Socket, Tmux};
+use crate::host::tmux::Socket;
 
 /// A machine that takes no signals and no scopes.
 pub(super) fn machine() -> Machine {
@@ -71,10 +71,11 @@ impl TestTmux {
 
     /// Ends the server, and waits until it and all its panes' processes are gone.
     pub(super) fn end(&self) {
-        let Ok(panes) = self.machine.panes(&self.socket) else { return };
+        let Ok(output) = self.client().args(["list-panes", "-a", "-F", "#{pid} #{pane_pid}"]).output() else { return };
         let table = self.machine.table().unwrap();
-        let pids = panes.panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid);
-        let roots: Vec<_> = pids.chain([panes.server]).filter_map(|pid| Some(table.running(pid)?.key)).collect();
+        let pids = String::from_utf8(output.stdout).unwrap();
+        let pids = pids.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+        let roots: Vec<_> = pids.filter_map(|pid| Some(table.running(pid)?.key)).collect();
         let all = table.trees(&roots);
         let _ = self.client().arg("kill-server").output();
         for key in self.machine.wait_gone(&all, Duration::from_millis(300)) {

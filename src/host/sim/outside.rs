@@ -1,5 +1,6 @@
 //! What others do to the machine: operators, strangers, the power company. farhelm sees only the consequences.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::clock::Moment;
@@ -108,11 +109,20 @@ impl World {
         self.machine.borrow().files.read(path, u64::MAX).ok()
     }
 
-    /// Every pane that farhelm did not open is closed by its user.
+    /// Every pane that farhelm did not open is closed by its user, on every server.
     pub fn close_strange_panes(&self) {
-        for (socket, pane, _) in self.all_panes().into_iter().filter(|(_, _, ours)| !ours) {
-            self.close_by_user(&socket, &pane);
-        }
+        self.peek(|machine| {
+            let strange = |server: &super::servers::Server| {
+                let panes = server.panes.iter().filter(|(_, pane)| !pane.ours);
+                panes.map(|(id, _)| (server.process, *id)).collect::<Vec<_>>()
+            };
+            let all: Vec<(ProcessKey, u64)> = machine.servers.iter().flat_map(strange).collect();
+            for (process, pane) in all {
+                if let Some(server) = machine.servers.iter().position(|server| server.process == process) {
+                    machine.close_pane(server, pane);
+                }
+            }
+        });
     }
 
     /// Ends the server on `socket` with SIGKILL; says whether there was one.
@@ -145,6 +155,13 @@ impl World {
                 machine.recreate_socket(process);
             }
         });
+    }
+
+    /// Servers that were started on `socket`, those included that lost it.
+    #[must_use]
+    pub fn servers_on(&self, socket: &Socket) -> usize {
+        let machine = self.machine.borrow();
+        machine.servers.iter().filter(|s| s.socket == socket.path() && !s.panes.is_empty()).count()
     }
 
     /// The server on `socket` answers nobody for a while.
@@ -182,7 +199,7 @@ impl World {
     /// A pane that farhelm did not open, with whatever stamp and marks; the server is started where there is none.
     pub fn strange_pane(&self, socket: &Socket, place: Place, stamp: StampText, markers: Markers) -> Option<PaneId> {
         self.peek(|machine| {
-            let server = machine.server_at(socket.path()).unwrap_or_else(|| machine.start_server(socket.path()));
+            let server = machine.server_at(socket.path()).unwrap_or_else(|| machine.start_server(socket.path(), false));
             let argv = vec!["zsh".to_owned()];
             let request = OpenPane { place, window: "user".to_owned(), dir: PathBuf::from("/"), argv, stamp };
             let opened = machine.open_pane(server, &request, false).ok()?;
@@ -266,6 +283,24 @@ impl World {
         of.map(|p| p.key).collect()
     }
 
+    /// The living agents of a session that still have their pane.
+    #[must_use]
+    pub fn housed_agents(&self, session: &str) -> Vec<ProcessKey> {
+        let mut agents = self.agents(session);
+        let machine = self.machine.borrow();
+        let panes = || machine.servers.iter().flat_map(|server| server.panes.values());
+        agents.retain(|agent| panes().any(|pane| pane.process == *agent && pane.end.is_none()));
+        agents
+    }
+
+    /// The sessions of which a pane farhelm opened is alive.
+    #[must_use]
+    pub fn live_sessions(&self) -> BTreeSet<String> {
+        let machine = self.machine.borrow();
+        let panes = machine.servers.iter().flat_map(|server| server.panes.values());
+        panes.filter(|p| p.ours && p.end.is_none()).filter_map(|p| Some(origin_of(&p.stamp)?.session)).collect()
+    }
+
     /// Living processes with the mark of `session`, those without a readable environment excepted.
     #[must_use]
     pub fn remains(&self, session: &str) -> Vec<ProcessKey> {
@@ -275,25 +310,30 @@ impl World {
     /// Processes of sessions that are stopped (state T).
     #[must_use]
     pub fn frozen(&self) -> Vec<ProcessKey> {
-        self.machine.borrow().table.all().filter(|p| p.stopped && p.origin.is_some()).map(|p| p.key).collect()
+        self.machine
+            .borrow()
+            .table
+            .all()
+            .filter(|p| p.stopped && !p.kill_pending && p.origin.is_some())
+            .map(|p| p.key)
+            .collect()
     }
 
-    /// The panes farhelm opened for a session: server, pane, whether its process lives.
+    /// The panes farhelm opened for a session; dead ones on a server that has lost its socket are out of its reach.
     #[must_use]
-    pub fn panes_of(&self, session: &str) -> Vec<(Socket, PaneId, bool)> {
+    pub fn panes_of(&self, session: &str) -> Vec<PaneId> {
         let machine = self.machine.borrow();
         let mut found = Vec::new();
         for server in &machine.servers {
-            for (id, pane) in server.panes.iter().filter(|(_, pane)| pane.ours) {
-                if is_of(origin_of(&pane.stamp).as_ref(), session) {
-                    found.push((Socket(server.socket.clone()), PaneId(format!("%{id}")), pane.end.is_none()));
-                }
-            }
+            let ours = |pane: &super::servers::PaneState| pane.ours && (server.listens || pane.end.is_none());
+            let of =
+                server.panes.iter().filter(|(_, pane)| ours(pane) && is_of(origin_of(&pane.stamp).as_ref(), session));
+            found.extend(of.map(|(id, _)| PaneId(format!("%{id}"))));
         }
         found
     }
 
-    /// Every pane of every server: server, pane, whether farhelm opened it.
+    /// Every pane of every server that can be reached: server, pane, whether farhelm opened it.
     #[must_use]
     pub fn all_panes(&self) -> Vec<(Socket, PaneId, bool)> {
         let machine = self.machine.borrow();
@@ -303,7 +343,7 @@ impl World {
                 |(id, pane): (&u64, &super::servers::PaneState)| (socket.clone(), PaneId(format!("%{id}")), pane.ours);
             server.panes.iter().map(pane).collect::<Vec<_>>()
         };
-        machine.servers.iter().flat_map(of).collect()
+        machine.servers.iter().filter(|server| server.listens).flat_map(of).collect()
     }
 
     /// All files below `dir`.

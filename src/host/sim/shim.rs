@@ -1,47 +1,57 @@
 //! What runs in a pane farhelm opened: the login shell, the shim, and the agent the shim becomes.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::super::process::ProcessKey;
+use super::super::process::{Markers, ProcessKey};
 use super::faults::DiskMode;
 use super::ledger::{AgentRun, What, flag_value};
-use super::machine::{Event, Machine, markers_of};
+use super::machine::{Event, Machine};
 use super::program::{self, Habits, OnTerm};
-use super::table::End;
+use super::table::{End, Spawn};
 
 /// The part of a launch's spec file that the simulated shim needs.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Spec {
     argv: Vec<String>,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
     session: String,
     #[serde(default)]
-    tab: Option<serde_json::Value>,
+    tab: Option<String>,
+    #[serde(default)]
+    socket: Option<String>,
+    #[serde(default)]
+    dir: PathBuf,
     #[serde(default)]
     before_launch: Option<serde_json::Value>,
+    exec_file: PathBuf,
+    status_file: PathBuf,
     #[serde(default)]
-    exec_file: Option<PathBuf>,
-    #[serde(default)]
-    status_file: Option<PathBuf>,
+    durable_exec: bool,
 }
 
-/// The path behind `internal launch` in a pane's command.
-fn spec_path(argv: &[String]) -> Option<PathBuf> {
-    let inner = argv.join(" ");
-    let (_, rest) = inner.split_once("internal launch ")?;
-    shell_words::split(rest).ok()?.into_iter().next().map(PathBuf::from)
+impl Spec {
+    fn markers(&self) -> Markers {
+        let session = Some(self.session.clone());
+        let agent = if self.tab.is_none() { session.clone() } else { None };
+        Markers { session, agent, tab: self.tab.clone(), socket: self.socket.clone() }
+    }
+}
+
+/// The spec's path and the scope's unit in a pane's command.
+fn launch_in(argv: &[String]) -> Option<(PathBuf, Option<String>)> {
+    let words = shell_words::split(argv.last()?).ok()?;
+    let at = words.windows(2).position(|pair| pair[0] == "internal" && pair[1] == "launch")?;
+    let unit = words[..at].iter().find_map(|word| word.strip_prefix("--unit=")).map(str::to_owned);
+    Some((PathBuf::from(words.get(at + 2)?), unit))
 }
 
 impl Machine {
-    /// A pane farhelm opened has its first process: a login shell, unless it is a program by itself.
-    pub fn begin_shim(&mut self, key: ProcessKey) {
+    /// A pane farhelm opened has its first process: a login shell on its way to the shim.
+    pub(super) fn begin_shim(&mut self, key: ProcessKey) {
         // An interactive shell ignores TERM and dies of HUP.
         self.take_up(key, Habits { term: OnTerm::Ignores, ..Habits::default() });
-        if self.table.live(key).is_none_or(|shell| spec_path(&shell.argv).is_none()) {
+        if self.table.live(key).is_none_or(|shell| launch_in(&shell.argv).is_none()) {
             return;
         }
         if self.random.chance(self.faults.shell_stuck) {
@@ -52,23 +62,35 @@ impl Machine {
         self.schedule(after, if dies { Event::Exit(key, 1) } else { Event::Shim(key) });
     }
 
-    /// The login shell execs the shim, which reads its spec.
-    pub fn run_shim(&mut self, key: ProcessKey) {
-        let Some(path) = self.table.live(key).and_then(|shell| spec_path(&shell.argv)) else { return };
+    /// The login shell execs the shim, perhaps through a scope; the shim reads its spec.
+    pub(super) fn run_shim(&mut self, key: ProcessKey) {
+        let Some((path, unit)) = self.table.live(key).and_then(|shell| launch_in(&shell.argv)) else { return };
+        if unit.is_some() && self.random.chance(self.faults.scope_fails) {
+            return self.die(key, End::Exited(1));
+        }
         if let Some(shell) = self.table.live_mut(key) {
             "farhelm".clone_into(&mut shell.comm);
+            shell.unit = unit;
         }
+        self.take_up(key, Habits { term: OnTerm::Exits(1, 125), ..Habits::default() });
         let Some(spec) = self.take_spec(&path) else {
             return self.launch_failed(key, &path.with_extension("status"), "cannot read the launch spec");
         };
-        let prepares = spec.before_launch.as_ref().is_some_and(|value| !value.is_null());
-        let after = if prepares { self.random.range(10, 2_000) } else { 0 };
-        if prepares && self.random.chance(self.faults.before_launch_fails) {
-            let status = spec.status_file.unwrap_or_else(|| path.with_extension("status"));
-            return self.launch_failed(key, &status, "before_launch ended with status 1");
+        if self.files.resolve_dir(&spec.dir).is_err() && !spec.dir.as_os_str().is_empty() {
+            return self.launch_failed(key, &spec.status_file, "cannot enter its directory");
         }
-        self.launching.insert(key, (path, spec));
+        let after = if spec.before_launch.is_some() { self.prepare(key, &spec) } else { 0 };
+        self.launching.insert(key, spec);
         self.schedule(after, Event::Prepared(key));
+    }
+
+    /// `before_launch` runs as a child of the shim, marked as the session's; it takes so many milliseconds.
+    fn prepare(&mut self, shim: ProcessKey, spec: &Spec) -> u64 {
+        let (markers, origin) = (spec.markers(), self.table.origin(shim).cloned());
+        let child = self.spawn(shim.pid, Spawn { comm: "prepare", markers, origin, ..Spawn::default() });
+        let after = self.random.range(10, 2_000);
+        self.schedule(after, Event::Exit(child, 0));
+        after
     }
 
     fn take_spec(&mut self, path: &Path) -> Option<Spec> {
@@ -80,48 +102,52 @@ impl Machine {
     }
 
     /// The shim becomes the program.
-    pub fn finish_shim(&mut self, key: ProcessKey) {
-        let Some((path, spec)) = self.launching.remove(&key) else { return };
+    pub(super) fn finish_shim(&mut self, key: ProcessKey) {
+        let Some(spec) = self.launching.remove(&key) else { return };
+        if spec.before_launch.is_some() && self.random.chance(self.faults.before_launch_fails) {
+            return self.launch_failed(key, &spec.status_file, "before_launch ended with status 1");
+        }
         let name = spec.argv.first().cloned().unwrap_or_default();
         let mut random = self.random.split();
         let Some(habits) = program::habits(&name, &mut random) else {
-            let status = spec.status_file.unwrap_or_else(|| path.with_extension("status"));
-            return self.launch_failed(key, &status, &format!("`{name}` is not in PATH"));
+            return self.launch_failed(key, &spec.status_file, &format!("`{name}` is not in PATH"));
         };
-        let proof = spec.exec_file.clone().unwrap_or_else(|| path.with_extension("exec"));
-        self.write_from_shim(&proof, format!("{{\"pid\":{},\"start\":{}}}", key.pid, key.start).as_bytes());
-        let mut markers = markers_of(&spec.env);
-        let is_tab = spec.tab.as_ref().is_some_and(|tab| !tab.is_null());
-        markers.session.get_or_insert_with(|| spec.session.clone());
-        if !is_tab {
-            markers.agent.get_or_insert_with(|| spec.session.clone());
+        let proof = key.pid.to_string();
+        if !self.write_from_shim(&spec.exec_file, proof.as_bytes(), spec.durable_exec) {
+            return self.launch_failed(key, &spec.status_file, "cannot write the exec file");
         }
         if let Some(process) = self.table.live_mut(key) {
             process.comm = name.rsplit('/').next().unwrap_or(&name).chars().take(15).collect();
             process.argv.clone_from(&spec.argv);
-            process.markers = markers;
-            process.agent = !is_tab;
+            process.markers = spec.markers();
+            process.agent = spec.tab.is_none();
         }
         let origin = self.table.origin(key).cloned();
         self.happened(origin, What::Exec { key, argv: spec.argv.clone() });
-        if !is_tab {
+        if spec.tab.is_none() {
             self.agent_runs(key, spec.argv);
         }
         self.take_up(key, habits);
     }
 
-    fn write_from_shim(&mut self, path: &Path, bytes: &[u8]) {
-        if self.faults.disk == DiskMode::Well && self.files.replace(path, bytes).is_err() {
-            self.note(format!("the shim cannot write {}", path.display()));
+    fn write_from_shim(&mut self, path: &Path, bytes: &[u8], durable: bool) -> bool {
+        if self.faults.disk != DiskMode::Well {
+            return false;
         }
+        let written = if durable {
+            self.files.replace(path, bytes)
+        } else {
+            self.files.remove(path).and_then(|()| self.files.create(path, bytes))
+        };
+        written.is_ok()
     }
 
     fn launch_failed(&mut self, key: ProcessKey, status: &Path, words: &str) {
         let origin = self.table.origin(key).cloned();
         self.happened(origin, What::LaunchFailed { words: words.to_owned() });
-        let sentinel = serde_json::json!({ "version": 1, "error": words });
-        self.write_from_shim(status, sentinel.to_string().as_bytes());
-        self.die(key, End::Exited(127));
+        let sentinel = serde_json::json!({ "version": 1, "what": "unreadable-spec", "words": words });
+        self.write_from_shim(status, sentinel.to_string().as_bytes(), true);
+        self.die(key, End::Exited(125));
     }
 
     /// An agent has begun: what must hold at that moment is checked here.

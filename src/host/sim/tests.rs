@@ -30,9 +30,12 @@ fn stamp(id: &str, generation: u32) -> StampText {
 /// Opens a pane whose shim becomes `argv`.
 fn launch(world: &World, place: Place, generation: u32, argv: &[&str]) -> Result<Opened, TmuxError> {
     let spec = PathBuf::from(format!("/state/launch/{ID}.{generation}.json"));
-    let text = serde_json::json!({ "argv": argv, "session": ID, "generation": generation });
+    let text = serde_json::json!({
+        "argv": argv, "session": ID, "generation": generation,
+        "exec_file": spec.with_extension("exec"), "status_file": spec.with_extension("status"),
+    });
     world.create(&spec, text.to_string().as_bytes()).unwrap();
-    let inner = format!("exec /usr/bin/farhelm internal launch {}", spec.display());
+    let inner = format!("exec '/usr/bin/farhelm' 'internal' 'launch' '{}'", spec.display());
     let argv = ["/bin/bash", "-l", "-i", "-c", &inner].map(str::to_owned).to_vec();
     let request = OpenPane { place, window: "agent".into(), dir: "/".into(), argv, stamp: stamp(ID, generation) };
     world.open(&socket(), &[request])?.remove(0)
@@ -69,7 +72,7 @@ fn a_missing_program_leaves_a_sentinel_and_a_dead_pane() {
     let world = world(2);
     let (opened, _) = fresh(&world, MISSING);
     assert_eq!(world.list(Path::new("/state/launch")).unwrap(), [format!("{ID}.1.status")]);
-    assert_eq!(end_of(&world, &opened.pane).unwrap().status, Some(127));
+    assert_eq!(end_of(&world, &opened.pane).unwrap().status, Some(125));
     assert_eq!(world.panes(&socket()).unwrap().panes[0].pid, opened.pid, "a dead pane keeps showing its number");
 }
 

@@ -43,7 +43,7 @@ impl Machine {
                 if lingers {
                     return Err(TmuxError::Failed("server exited unexpectedly".to_owned()));
                 }
-                self.start_server(socket.path())
+                self.start_server(socket.path(), true)
             }
             reached => reached?,
         };

@@ -9,7 +9,7 @@ use crate::host::process::{Pid, Process, ProcessKey};
 /// `PF_KTHREAD` of the flags field.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// The fields farhelm reads, as proc_pid_stat(5) numbers them.
+/// The fields farhelm reads, as `proc_pid_stat(5)` numbers them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stat {
     /// 1.

@@ -14,7 +14,7 @@ fn shell(script: &str, environment: &[(&str, &str)]) -> (Guarded, BufReader<Chil
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
         .envs(environment.iter().copied())
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -143,7 +143,7 @@ fn more_processes_than_one_chunk_are_waited_for() {
 fn markers_are_read_from_the_environment_of_the_exec() {
     let machine = machine();
     let set = [("FARHELM_SESSION_ID", "s 1"), ("FARHELM_AGENT_ID", "a"), ("FARHELM_TAB_ID", ""), ("OTHER", "x")];
-    let (child, _out) = shell("export FARHELM_SUPERVISOR_SOCK=/late; echo ready; read x; sleep 1000", &set);
+    let (child, _out) = shell("export FARHELM_SUPERVISOR_SOCK=/late; echo ready; read x", &set);
     let expected = Markers {
         session: Some("s 1".to_owned()),
         agent: Some("a".to_owned()),
@@ -183,6 +183,16 @@ fn arguments_are_read_back_exactly() {
         Guarded(Command::new("sh").args(["-c", "read x", "a b", "", "c\nd"]).stdin(Stdio::piped()).spawn().unwrap());
     let expected = ["sh", "-c", "read x", "a b", "", "c\nd"];
     eventually("argv", || machine.argv(key(&child.0)).is_some_and(|argv| argv == expected));
+}
+
+#[test]
+fn the_working_directory_is_the_processs_own() {
+    let machine = machine();
+    let dir = tempfile::tempdir().unwrap();
+    let dir = fs::canonicalize(dir.path()).unwrap();
+    let child = Guarded(Command::new("sleep").arg("1000").current_dir(&dir).stdin(Stdio::null()).spawn().unwrap());
+    assert_eq!(machine.dir(key(&child.0)), Some(dir));
+    assert_eq!(machine.dir(ProcessKey { start: 1, ..key(&child.0) }), None);
 }
 
 #[test]

@@ -21,7 +21,7 @@ const OLDEST: (u32, u32) = (3, 2);
 const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
 
 /// Added to the deadline per line of a script: a loaded machine makes some hundred panes a second.
-const PER_LINE: Duration = Duration::from_millis(20);
+const PER_LINE: Duration = Duration::from_millis(50);
 
 /// The tmux program.
 #[derive(Debug)]
@@ -47,9 +47,9 @@ impl Machine {
 
     /// Runs one tmux client. An answer with a failing status is an answer; only the absence of one is an error.
     pub(super) fn call(&self, socket: &Socket, args: &[&str], script: Option<&Script>) -> Result<Output, TmuxError> {
-        let mut argv = self.tmux_argv(socket);
-        argv.extend(args.iter().map(Into::into));
-        self.call_argv(socket, &argv, script)
+        let mut command_line = self.tmux_argv(socket);
+        command_line.extend(args.iter().map(Into::into));
+        self.call_argv(socket, &command_line, script)
     }
 
     /// [`Self::call`] with a whole command line, which may put something in front of tmux.
@@ -60,9 +60,9 @@ impl Machine {
         script: Option<&Script>,
     ) -> Result<Output, TmuxError> {
         check_socket_dir(socket)?;
-        let Some((program, args)) = argv.split_first() else { return Err(TmuxError::Failed("no program".to_owned())) };
+        let Some((program, rest)) = argv.split_first() else { return Err(TmuxError::Failed("no program".to_owned())) };
         let mut command = Command::new(program);
-        command.args(args).stdin(Stdio::null());
+        command.args(rest).stdin(Stdio::null());
         self.environment.apply(&mut command);
         let mut limit = self.tmux.timeout;
         if let Some(script) = script {

@@ -47,7 +47,7 @@ fn parse_line(line: &str) -> Option<(i32, Pane)> {
     let pid = next()?.parse().ok()?;
     let clients = next()?.parse().ok()?;
     let dead = next()? == "1";
-    let end = PaneEnd { status: number(next()?)?, signal: number(next()?)?, at: number(next()?)? };
+    let end = PaneEnd { status: number(next()?).ok()?, signal: number(next()?).ok()?, at: number(next()?).ok()? };
     let mut stamp = StampText::new();
     for name in STAMPS {
         let value = next()?.strip_prefix(name)?.strip_prefix('=')?;
@@ -59,9 +59,9 @@ fn parse_line(line: &str) -> Option<(i32, Pane)> {
     Some((server, Pane { id, session, session_name, pid, end: dead.then_some(end), clients, stamp }))
 }
 
-/// A number that may be missing; `None` when it is none at all.
-fn number<T: std::str::FromStr>(text: &str) -> Option<Option<T>> {
-    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+/// A number that may be missing.
+fn number<T: std::str::FromStr>(text: &str) -> Result<Option<T>, T::Err> {
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
 }
 
 #[cfg(test)]

@@ -207,8 +207,9 @@ fn scope(socket: &Socket) -> String {
     let mut digest = Sha256::new();
     digest.update(socket.path().as_os_str().as_bytes());
     digest.update(clock::now().boot_ms.to_le_bytes());
-    let hash: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("farhelm-tmux-{hash}.scope")
+    let digest = digest.finalize();
+    let hash = digest.iter().take(8).fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte));
+    format!("farhelm-tmux-{hash:016x}.scope")
 }
 
 /// The panes that the script reports to have made, by request.

@@ -1,0 +1,176 @@
+//! Situations reported against session managers: several commands at once, killed commands, commands from inside tmux.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::support::fleet::{Fleet, agent};
+use crate::support::process;
+use crate::support::terminal::Terminal;
+use crate::support::wait::wait_until;
+
+/// farhelm in a pane of `terminal`, as an operator would run it; returns when it has ended well.
+fn in_a_pane(fleet: &Fleet, terminal: &Terminal, name: &str, arguments: &[&str]) {
+    let command = fleet.command(arguments);
+    let quoted = |text: &OsStr| shell_words::quote(&text.to_string_lossy()).into_owned();
+    let variables = command.get_envs().map(|(n, v)| format!("{}={}", n.display(), quoted(v.expect("set"))));
+    let words = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted);
+    let run = variables.chain(words).collect::<Vec<_>>().join(" ");
+    let root = fleet.root().display();
+    let script = format!(
+        "#!/bin/bash\ncd {root}/work\n{run} > {root}/output 2>&1\necho $? > {root}/code.new\n\
+         mv {root}/code.new {root}/code\nexec sleep 1000\n"
+    );
+    let script = fleet.program("in-a-pane", &script);
+    terminal.run(&["new-session", "-d", "-s", name, &script.display().to_string()]);
+    wait_until("farhelm ends in its pane", || fleet.path("code").exists());
+    let code = fs::read_to_string(fleet.path("code")).expect("just seen");
+    assert_eq!(code.trim(), "0", "{}", fs::read_to_string(fleet.path("output")).unwrap_or_default());
+}
+
+#[test]
+fn a11_it_runs_inside_tmux_without_touching_the_session_it_runs_in() {
+    let fleet = Fleet::new();
+    fleet.agents([agent("a")]);
+    let mine = Terminal::new(fleet.path("my-tmux"), fleet.path("home"));
+    in_a_pane(&fleet, &mine, "mine", &["apply", "-y"]);
+    assert_eq!(mine.sessions(), ["mine"]);
+    assert_eq!(mine.stamped(), []);
+    let start = fleet.started("a", 1);
+    let of_tmux: Vec<&String> =
+        start.environment.keys().filter(|name| *name == "TMUX" || *name == "TMUX_PANE").collect();
+    assert!(of_tmux.is_empty(), "{of_tmux:?}");
+    mine.kill_server();
+    fleet.down();
+}
+
+#[test]
+fn a12_an_unrelated_session_on_the_same_server_stays_as_it_is() {
+    let fleet = Fleet::new();
+    fleet.agents([agent("a")]);
+    let tmux = fleet.tmux();
+    in_a_pane(&fleet, &tmux, "mine", &["apply", "-y"]);
+    let look = || {
+        let windows = tmux.run(&["list-windows", "-t", "=mine", "-F", "#{window_id} #{window_name} #{window_width}"]);
+        (windows, tmux.run(&["show-options", "-t", "=mine:"]))
+    };
+    let before = look();
+    assert_eq!(before.0.lines().count(), 1, "{}", before.0);
+    fleet.pid("a");
+    fleet.down();
+    assert_eq!(tmux.sessions(), ["mine"]);
+    assert_eq!(look(), before);
+}
+
+#[test]
+fn a13_two_restarts_at_the_same_instant_leave_exactly_one_instance() {
+    let repeats = std::env::var("FARHELM_TEST_REPEATS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+    let fleet = Fleet::new();
+    fleet.agents([agent("x")]);
+    fleet.apply();
+    for _ in 0..repeats {
+        let both = [fleet.start(["restart", "x"]), fleet.start(["restart", "x"])];
+        let codes = both.map(|run| run.wait().code);
+        assert!(codes.contains(&0), "neither restarted it: {codes:?}");
+        let pid = fleet.pid("x");
+        let marked: Vec<i32> = fleet.marked().iter().map(|p| p.pid).collect();
+        assert_eq!(marked, [pid]);
+    }
+    fleet.is_settled();
+    fleet.down();
+}
+
+#[test]
+fn a21_after_a_kill_in_mid_apply_the_next_apply_completes_it() {
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let fleet = Fleet::new();
+    fleet.agents_under("policy: {launch: {parallel: 1, stagger: 200ms}}", names.map(agent));
+    let first = fleet.start(["apply", "-y"]);
+    wait_until("the first agents start", || fleet.marked().len() >= 2);
+    process::signal(first.pid(), Signal::SIGKILL);
+    first.wait().code(137);
+
+    fleet.apply();
+    for name in names {
+        fleet.started(name, 1);
+    }
+    assert_eq!(fleet.marked().len(), names.len());
+    fleet.is_settled();
+    fleet.down();
+}
+
+#[test]
+fn a25_what_was_launched_before_a_kill_is_known_afterwards() {
+    let fleet = Fleet::new();
+    fleet.agents([agent("a")]);
+    let first = fleet.start(["apply", "-y"]);
+    wait_until("the agent starts", || fleet.starts("a").len() == 1);
+    std::thread::sleep(Duration::from_millis(100)); // the situation's own number
+    process::signal(first.pid(), Signal::SIGKILL);
+    let _ = first.wait();
+
+    let plan = fleet.farhelm(["plan", "--json"]).ok().json();
+    assert_eq!((&plan["counters"]["launch"], &plan["counters"]["restart"]), (&0.into(), &0.into()), "{plan:#}");
+    fleet.apply();
+    fleet.started("a", 1);
+    fleet.is_settled();
+    fleet.down();
+}
+
+#[test]
+fn b22_two_applies_at_once_launch_each_session_once() {
+    let fleet = Fleet::new();
+    fleet.agents([agent("a"), agent("b"), agent("c")]);
+    let both = [fleet.start(["apply", "-y"]), fleet.start(["apply", "-y"])];
+    let ran = both.map(crate::support::ran::Running::wait);
+    assert!(ran.iter().any(|r| r.code == 0), "{ran:?}");
+    for name in ["a", "b", "c"] {
+        fleet.started(name, 1);
+    }
+    assert_eq!(fleet.marked().len(), 3);
+    fleet.is_settled();
+    fleet.down();
+}
+
+#[test]
+fn an_interrupt_finishes_what_has_begun_and_begins_nothing_else() {
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let fleet = Fleet::new();
+    fleet.agents_under("policy: {launch: {parallel: 1, stagger: 500ms}}", names.map(agent));
+    let first = fleet.start(["apply", "-y"]);
+    wait_until("the first agent starts", || !fleet.marked().is_empty());
+    process::signal(first.pid(), Signal::SIGINT);
+    first.wait().code(130);
+    let running = fleet.marked();
+    assert!(running.len() < names.len(), "it went on");
+
+    let plan = fleet.farhelm(["plan", "--json"]).ok().json();
+    assert_eq!(plan["counters"]["launch"], names.len() - running.len(), "{plan:#}");
+    assert_eq!(plan["counters"]["restart"], 0, "{plan:#}");
+    fleet.apply();
+    for name in names {
+        fleet.started(name, 1);
+    }
+    assert!(running.iter().all(|p| process::seen(p.pid) == Some(*p)), "what had been started was restarted");
+    fleet.down();
+}
+
+#[test]
+fn a_second_interrupt_ends_the_waiting_for_a_slow_stop() {
+    let fleet = Fleet::new();
+    fleet.agents([agent("a").does("--ignore TERM").with("stop: {grace: 60s}")]);
+    fleet.apply();
+    let stop = fleet.start(["stop", "a"]);
+    std::thread::sleep(Duration::from_millis(700)); // the stop sends TERM, then waits
+    process::signal(stop.pid(), Signal::SIGINT);
+    std::thread::sleep(Duration::from_millis(300)); // two signals at once are one
+    process::signal(stop.pid(), Signal::SIGINT);
+    stop.wait().code(130);
+    // Nothing is left frozen.
+    for p in fleet.marked() {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", p.pid)).unwrap_or_default();
+        assert!(!stat.contains(") T "), "left stopped: {stat}");
+    }
+}

@@ -1,0 +1,20 @@
+//! The situations farhelm must survive, through the real binary on a real tmux.
+//!
+//! A test's name begins with the id of its situation; what must hold is the rest of the name. Every test has its own
+//! state directory, home and tmux socket, and leaves no process behind (`support::fleet`).
+
+#[path = "../support/support.rs"]
+mod support;
+
+mod a_session_managers;
+mod a_who_writes;
+mod b_agent_fleets;
+mod b_panes_and_names;
+mod c_plan_and_apply;
+mod c_what_belongs_to_us;
+mod d_processes;
+mod documents;
+mod faults_of_files;
+mod faults_of_state;
+mod faults_of_tmux;
+mod secrets;
