@@ -16,7 +16,7 @@ pub fn delay(restart: &Restart, session: SessionId, failures: u32) -> Duration {
         return Duration::ZERO;
     }
     let full = restart.initial.checked_mul(2_u32.saturating_pow(failures - 1)).unwrap_or(restart.max).min(restart.max);
-    full - full.mul_f64(jitter(session, failures) / 4.0)
+    full.mul_f64(1.0 - jitter(session, failures) / 4.0)
 }
 
 /// A number from 0 to 1.

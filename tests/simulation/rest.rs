@@ -67,10 +67,7 @@ fn finish(schedule: &mut Schedule, request: &Request) -> Option<Plan> {
 }
 
 fn at_rest(plan: &Plan) -> bool {
-    let idle = |action: &Action| {
-        matches!(action, Action::Unchanged | Action::Waiting(_) | Action::Blocked(_) | Action::Unknown)
-    };
-    plan.items.iter().all(|item| idle(&item.action))
+    !plan.items.iter().any(|item| item.action.effective())
 }
 
 fn check_plan(schedule: &Schedule, plan: &Plan) {
@@ -96,6 +93,7 @@ fn may_block(reason: &Reason) -> bool {
             | Reason::Paused { .. }
             | Reason::Conversation { .. }
             | Reason::MaybeMoved { .. }
+            | Reason::LaunchStuck { .. }
             | Reason::Dir { .. }
     )
 }
