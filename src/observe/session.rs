@@ -169,7 +169,8 @@ impl<'a> Scene<'a> {
             clients: pane.pane.clients,
             generation,
         };
-        let known = recorded.is_some_and(|launch| launch.phase >= Phase::Running);
+        // A launch given up as stuck is recorded as ended, and its shell is there all the same.
+        let known = recorded.is_some_and(|launch| launch.phase == Phase::Running);
         if known || self.exec_proven(subject.id, generation, process) {
             let exited = recorded.is_some_and(|launch| self.exited_behind_wrapper(subject.record, launch));
             return if exited { AgentSeen::Ended { pane: None, how: lost() } } else { AgentSeen::Alive(seen) };

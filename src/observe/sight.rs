@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::Host;
 use crate::host::clock::Moment;
-use crate::host::process::{BootId, ProcessKey, ProcessTable};
+use crate::host::process::{BootId, Markers, MarkersRead, ProcessKey, ProcessTable};
 use crate::host::tmux::{Pane, Panes, Socket, TmuxError};
 use crate::state::stamp::Stamp;
 
@@ -50,7 +50,7 @@ impl Sight {
         for (answer, socket) in answers {
             let seen = match answer {
                 Ok(answer) => sight.add(answer, &socket, &mut asked),
-                Err(TmuxError::NoServer(_)) => sight.nobody_listens(ask, &socket),
+                Err(TmuxError::NoServer(_)) => sight.nobody_listens(host, ask, &socket),
                 Err(error) => ServerSeen::Unknown(error.to_string()),
             };
             sight.servers.insert(socket, seen);
@@ -75,16 +75,41 @@ impl Sight {
 
     /// tmux says the same of no server and of a server whose socket file was removed; the process table tells them
     /// apart, for the servers that are recorded.
-    fn nobody_listens(&self, ask: &Ask, socket: &Socket) -> ServerSeen {
+    fn nobody_listens(&self, host: &dyn Host, ask: &Ask, socket: &Socket) -> ServerSeen {
         let of_records = ask.records.values().flat_map(|record| &record.launches);
         let of_records = of_records.filter(|launch| launch.boot == self.boot && launch.socket == *socket);
         let recorded = ask.servers.iter().filter(|(of, _)| of == socket).map(|(_, server)| *server);
         let mut servers = of_records.filter_map(|launch| launch.server).chain(recorded);
-        match servers.find(|server| self.table.alive(*server).is_some()) {
+        let found = servers.find(|server| self.table.alive(*server).is_some());
+        match found.or_else(|| self.unrecorded_server(host, ask)) {
             Some(ProcessKey { pid, .. }) => ServerSeen::Unknown(format!(
                 "the tmux server (pid {pid}) lives and its socket {socket} is gone; `kill -USR1 {pid}` makes it anew"
             )),
             None => ServerSeen::Absent,
         }
+    }
+
+    /// A tmux server with a pane of ours that no record names: a pass died between opening the pane and noting where.
+    /// One that an agent started carries that agent's marks itself, and is none of ours.
+    fn unrecorded_server(&self, host: &dyn Host, ask: &Ask) -> Option<ProcessKey> {
+        let up = |key: ProcessKey| self.servers.values().any(|seen| *seen == ServerSeen::Up { process: key });
+        let launch_dir = ask.launch_dir.to_string_lossy();
+        let is_known = |marks: &Markers| {
+            marks.session.as_ref().is_some_and(|id| ask.records.values().any(|record| record.id.to_string() == *id))
+        };
+        let is_ours = |key: ProcessKey| match host.markers(key) {
+            MarkersRead::Read(marks) if marks.session.is_some() => is_known(&marks),
+            MarkersRead::Read(_) | MarkersRead::Unreadable => {
+                host.argv(key).is_some_and(|argv| argv.iter().any(|word| word.contains(&*launch_dir)))
+            }
+            MarkersRead::Gone | MarkersRead::Foreign => false,
+        };
+        let living = || self.table.processes.values().filter(|process| !process.dead);
+        let mut servers = living().filter(|process| process.comm.starts_with("tmux: server") && !up(process.key));
+        let found = servers.find(|server| {
+            let own = matches!(host.markers(server.key), MarkersRead::Read(marks) if marks.session.is_none());
+            own && living().any(|child| child.parent == server.key.pid && is_ours(child.key))
+        });
+        found.map(|server| server.key)
     }
 }

@@ -10,6 +10,7 @@ use crate::host::secrets::Fetcher;
 use crate::host::tmux::{PaneId, Place, Socket, StampText};
 use crate::observe::observed::{AgentSeen, Observed, Seen, ServerSeen, TabSeen};
 use crate::plan::action::{Action, Item, Mode};
+use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::rebuild::{self, PaneFacts};
 use crate::state::record::{Record, SessionId, TabRecord};
@@ -42,7 +43,7 @@ impl Execution<'_> {
         self.adopt(items, ledger);
         for item in items {
             match &item.action {
-                Action::Adjust => self.adjust(&item.session, ledger),
+                Action::Adjust => self.adjust(item, ledger),
                 Action::Move { from } => self.rename(from, &item.session, ledger),
                 _ => {}
             }
@@ -140,13 +141,20 @@ impl Execution<'_> {
         }
     }
 
-    fn adjust(&self, name: &Name, ledger: &mut Ledger<'_>) {
+    fn adjust(&self, item: &Item, ledger: &mut Ledger<'_>) {
+        let name = &item.session;
         let Some(session) = self.desired.sessions.get(name) else { return };
+        // Files that are not the fleet's own neither lift a protection nor take the session over.
+        let planned = |what: &str| item.reasons.iter().any(|r| matches!(r, Reason::Adjusted { field } if field == what));
         ledger.change(name, |record| {
             record.title.clone_from(&session.title);
             record.stop_grace_ms = u64::try_from(session.stop_grace.as_millis()).ok();
-            record.protect |= session.protect;
-            record.sources.clone_from(&self.desired.sources);
+            if planned("protect") {
+                record.protect = session.protect;
+            }
+            if planned("sources") {
+                record.sources.clone_from(&self.desired.sources);
+            }
         });
         let result = ledger.save(std::slice::from_ref(name)).and_then(|()| self.restamp(name, ledger));
         ledger.note(name, "adjust", result.err());
