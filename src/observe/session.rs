@@ -237,7 +237,8 @@ impl<'a> Scene<'a> {
             return Some(words);
         }
         let launch = launch.filter(|launch| launch.ended.is_none())?;
-        let recorded = launch.server.filter(|server| self.sight.table.alive(*server).is_some())?;
+        let server = launch.server.or(self.sight.unrecorded);
+        let recorded = server.filter(|server| self.sight.table.alive(*server).is_some())?;
         match self.sight.servers.get(&launch.socket) {
             Some(ServerSeen::Up { process }) if *process != recorded => Some(format!(
                 "it is on a tmux server ({recorded}) that lives, while another ({process}) answers on {}; end the other, \

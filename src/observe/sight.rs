@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, Markers, MarkersRead, ProcessKey, ProcessTable};
 use crate::host::tmux::{Pane, Panes, Socket, TmuxError};
+use crate::state::record::Record;
 use crate::state::stamp::Stamp;
 
 use super::look::Ask;
@@ -18,6 +19,8 @@ pub(super) struct Sight {
     pub table: ProcessTable,
     pub servers: BTreeMap<Socket, ServerSeen>,
     pub panes: Vec<PaneRead>,
+    /// A server with a pane of ours that no record names and that does not answer.
+    pub unrecorded: Option<ProcessKey>,
 }
 
 /// One pane, joined with the process table.
@@ -45,14 +48,21 @@ impl Sight {
         let boot = host.boot().map_err(|error| error.to_string())?;
         let answers: Vec<_> = ask.sockets().into_iter().map(|socket| (host.panes(&socket), socket)).collect();
         let table = host.table().map_err(|error| error.to_string())?;
-        let mut sight = Self { at: host.now(), boot, table, servers: BTreeMap::new(), panes: Vec::new() };
+        let mut sight =
+            Self { at: host.now(), boot, table, servers: BTreeMap::new(), panes: Vec::new(), unrecorded: None };
         let mut asked = BTreeSet::new();
         for (answer, socket) in answers {
             let seen = match answer {
                 Ok(answer) => sight.add(answer, &socket, &mut asked),
-                Err(TmuxError::NoServer(_)) => sight.nobody_listens(host, ask, &socket),
+                Err(TmuxError::NoServer(_)) => ServerSeen::Absent,
                 Err(error) => ServerSeen::Unknown(error.to_string()),
             };
+            sight.servers.insert(socket, seen);
+        }
+        sight.unrecorded = sight.unrecorded_server(host, ask);
+        let absent = sight.servers.iter().filter(|(_, seen)| **seen == ServerSeen::Absent).map(|(socket, _)| socket);
+        for socket in absent.cloned().collect::<Vec<_>>() {
+            let seen = sight.nobody_listens(ask, &socket);
             sight.servers.insert(socket, seen);
         }
         Ok(sight)
@@ -75,13 +85,13 @@ impl Sight {
 
     /// tmux says the same of no server and of a server whose socket file was removed; the process table tells them
     /// apart, for the servers that are recorded.
-    fn nobody_listens(&self, host: &dyn Host, ask: &Ask, socket: &Socket) -> ServerSeen {
+    fn nobody_listens(&self, ask: &Ask, socket: &Socket) -> ServerSeen {
         let of_records = ask.records.values().flat_map(|record| &record.launches);
         let of_records = of_records.filter(|launch| launch.boot == self.boot && launch.socket == *socket);
         let recorded = ask.servers.iter().filter(|(of, _)| of == socket).map(|(_, server)| *server);
         let mut servers = of_records.filter_map(|launch| launch.server).chain(recorded);
         let found = servers.find(|server| self.table.alive(*server).is_some());
-        match found.or_else(|| self.unrecorded_server(host, ask)) {
+        match found.or(self.unrecorded) {
             Some(ProcessKey { pid, .. }) => ServerSeen::Unknown(format!(
                 "the tmux server (pid {pid}) lives and its socket {socket} is gone; `kill -USR1 {pid}` makes it anew"
             )),
@@ -92,6 +102,11 @@ impl Sight {
     /// A tmux server with a pane of ours that no record names: a pass died between opening the pane and noting where.
     /// One that an agent started carries that agent's marks itself, and is none of ours.
     fn unrecorded_server(&self, host: &dyn Host, ask: &Ask) -> Option<ProcessKey> {
+        let opened =
+            |record: &Record| record.launch().is_some_and(|launch| launch.server.is_none() && launch.ended.is_none());
+        if !ask.records.values().any(opened) {
+            return None;
+        }
         let up = |key: ProcessKey| self.servers.values().any(|seen| *seen == ServerSeen::Up { process: key });
         let launch_dir = ask.launch_dir.to_string_lossy();
         let is_known = |marks: &Markers| {
