@@ -202,7 +202,9 @@ impl World {
             let server = machine.server_at(socket.path()).unwrap_or_else(|| machine.start_server(socket.path(), false));
             let argv = vec!["zsh".to_owned()];
             let request = OpenPane { place, window: "user".to_owned(), dir: PathBuf::from("/"), argv, stamp };
-            let opened = machine.open_pane(server, &request, false).ok()?;
+            let opened = machine.open_pane(server, &request, false);
+            machine.end_when_empty(server);
+            let opened = opened.ok()?;
             machine.note(format!("somebody opens {}", opened.pane));
             let key = machine.table.all().find(|p| p.key.pid == opened.pid).map(|p| p.key)?;
             if let Some(process) = machine.table.live_mut(key) {
