@@ -75,13 +75,11 @@ pub fn names(args: &Named) -> Result<Vec<Name>, CliError> {
     args.names.iter().map(name).collect()
 }
 
+/// Changes a record by a decision; makes its hold with the function given.
+type Change<'a> = &'a dyn Fn(&mut Record, &dyn Fn(HoldKind) -> Hold);
+
 /// Records a decision on each named session, under the lock.
-fn decide(
-    context: &Context,
-    args: &Named,
-    verb: &'static str,
-    change: &dyn Fn(&mut Record, &dyn Fn(HoldKind) -> Hold),
-) -> Result<Exit, CliError> {
+fn decide(context: &Context, args: &Named, verb: &'static str, change: Change<'_>) -> Result<Exit, CliError> {
     let loaded = context.load(&args.fleet.clone().into())?;
     let machine = context.machine(false)?;
     let setup = context.setup(&machine, verb, Some(&loaded.desired))?;
