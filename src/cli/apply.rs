@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::config::desired::Desired;
+use crate::plan::basis::{self, Saved};
 use crate::plan::text::{self, Style};
 use crate::plan::units;
-use crate::plan::basis::{self, Saved};
 use crate::plan::{Plan, Request};
 use crate::reconcile::ledger::Done;
 use crate::reconcile::pass::{Outcome, Patience, Reconciler};

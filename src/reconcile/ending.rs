@@ -16,8 +16,8 @@ use crate::state::launch_files;
 use crate::state::record::{Ended, EndedHow, Phase, Record};
 use crate::state::store::Store;
 
-use super::ledger::Ledger;
 use super::census::Claim;
+use super::ledger::Ledger;
 use super::reap::{self, Target};
 use super::scopes;
 use super::terminals::{self, Terminals};
@@ -269,8 +269,9 @@ fn agent_units(record: Option<&Record>, boot: &BootId) -> Vec<String> {
 
 fn tab_units(record: Option<&Record>, only: Option<&Name>, boot: &BootId) -> Vec<String> {
     let Some(record) = record else { return Vec::new() };
-    let tabs = record.tabs.iter().filter(|(name, tab)| {
-        tab.scoped && tab.boot.as_ref() == Some(boot) && only.is_none_or(|only| only == *name)
-    });
+    let tabs = record
+        .tabs
+        .iter()
+        .filter(|(name, tab)| tab.scoped && tab.boot.as_ref() == Some(boot) && only.is_none_or(|only| only == *name));
     tabs.map(|(name, _)| scopes::tab(record.id, name)).collect()
 }

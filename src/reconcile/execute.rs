@@ -225,9 +225,10 @@ impl Execution<'_> {
         let begun = self.host.now();
         loop {
             let terminals = self.terminals(records(), ledger)?;
-            let alive = ids.iter().flat_map(|id| terminals.of(*id)).any(|terminal| {
-                terminal.stamp.tab.is_none() && terminal.pane.end.is_none()
-            });
+            let alive = ids
+                .iter()
+                .flat_map(|id| terminals.of(*id))
+                .any(|terminal| terminal.stamp.tab.is_none() && terminal.pane.end.is_none());
             if !alive || self.host.now().since(&begun) >= super::reap::CONFIRM {
                 return Ok(terminals);
             }

@@ -167,7 +167,10 @@ impl Launcher<'_, '_> {
         for opening in batch {
             let files = &opening.files;
             // Of an earlier try at this generation that was cut off before its pane was opened.
-            files.remove(self.host).and_then(|()| files.write_spec(self.host, &opening.spec)).map_err(|e| e.to_string())?;
+            files
+                .remove(self.host)
+                .and_then(|()| files.write_spec(self.host, &opening.spec))
+                .map_err(|e| e.to_string())?;
         }
         Ok(())
     }

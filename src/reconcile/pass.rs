@@ -150,7 +150,11 @@ impl<'a> Reconciler<'a> {
             servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
             dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
             launch_dir: &launch_dir,
-            process_names: &desired.kinds.iter().map(|(name, kind)| (name.clone(), kind.process_names.clone())).collect(),
+            process_names: &desired
+                .kinds
+                .iter()
+                .map(|(name, kind)| (name.clone(), kind.process_names.clone()))
+                .collect(),
             unmanaged: self.setup.unmanaged,
         };
         let observed = look::look(self.host, &ask);
