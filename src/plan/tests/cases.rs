@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::config::desired::{EnvValue, SecretRef};
-use crate::plan::action::{Action, Item};
+use crate::plan::action::{Action, Item, Mode};
 use crate::plan::counters::{EXIT_CHANGES, EXIT_DESTRUCTIVE, EXIT_NONE, EXIT_UNKNOWN};
 use crate::plan::reason::Reason;
 use crate::plan::text::{Style, render};
@@ -169,6 +169,29 @@ fn places_are_counted_over_the_whole_fleet_whatever_is_selected() {
     world.unwant("a");
     world.request.selection.only = None;
     assert!(matches!(item(&world.plan(), "b").action, Action::Launch(_)));
+}
+
+#[test]
+fn a_prompt_is_not_delivered_again_when_only_a_stamp_tells_of_its_session() {
+    let mut world = World::new();
+    world.want("api", "generic").prompt = Some("Fix it.".into());
+    world.running("api", "generic").ended("api", EndedHow::Killed(9));
+    let fresh = Action::Launch(Mode::Fresh { prompt: false });
+    assert_eq!(item(&world.plan(), "api").action, fresh);
+    // As a record rebuilt from a stamp has it.
+    world.record("api").prompt_delivered = None;
+    world.record("api").shown.clear();
+    assert_eq!(item(&world.plan(), "api").action, fresh);
+    world.unrecord("api");
+    assert_eq!(world.plan().items[1].action, fresh);
+}
+
+#[test]
+fn only_unprotect_lifts_a_protection() {
+    let mut world = World::new();
+    world.running("vault", "claude");
+    world.record("vault").protect = true;
+    assert_eq!(world.plan().counters.changes(), 0);
 }
 
 #[test]
