@@ -23,6 +23,17 @@ pub fn stop(context: &Context, args: &Named) -> Result<Exit, CliError> {
     act(context, args, "stop", Request { now: true, ..Request::default() })
 }
 
+/// A `restart` of a stopped session wants it running again.
+///
+/// # Errors
+/// For names that are no sessions.
+pub fn lift_stop(context: &Context, args: &Named) -> Result<(), CliError> {
+    let lift = |record: &mut Record, _: &dyn Fn(HoldKind) -> Hold| {
+        record.hold.take_if(|hold| hold.what == HoldKind::Stopped);
+    };
+    decide(context, args, "restart", &lift).map(|_| ())
+}
+
 /// `start`
 ///
 /// # Errors
