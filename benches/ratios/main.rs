@@ -1,6 +1,7 @@
 //! Speed as ratios: each figure is measured beside its yardstick, in turn, in one run. `cargo bench --bench ratios`.
 //!
 //! Nothing here fails: a machine's noise is no verdict. Read the medians.
+#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod apply;
 mod bed;

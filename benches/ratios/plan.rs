@@ -28,7 +28,7 @@ pub fn run() {
         2.0,
         &pairs,
     );
-    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).map(|usage| usage.max_rss() / 1024).unwrap_or(-1);
+    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).map_or(-1, |usage| usage.max_rss() / 1024);
     println!("    peak memory of the largest process of this run {peak} MB, goal 30 (the apply included)");
     time(&mut bed.farhelm(&["down", "-y"]));
 }

@@ -164,6 +164,7 @@ fn fingerprint(plan: &Plan) -> String {
 }
 
 /// One thing done, as a line of progress.
+#[must_use]
 pub fn line(done: &Done) -> String {
     match &done.failure {
         None => format!("  ok      {:<16} {}", done.what, done.session),

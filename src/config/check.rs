@@ -51,11 +51,11 @@ fn explain(error: &ValidationError<'_>, found: &mut Vec<Violation>) {
     let path = steps(error);
     match error.kind() {
         Kind::AdditionalProperties { unexpected } => {
-            found.extend(unexpected.iter().map(|key| unknown_key(error, &path, key)))
+            found.extend(unexpected.iter().map(|key| unknown_key(error, &path, key)));
         }
         Kind::PropertyNames { error: inner } => {
             let key = inner.instance().as_str().unwrap_or_default().to_owned();
-            let message = format!("`{}` cannot be a key here", key);
+            let message = format!("`{key}` cannot be a key here");
             let path = [path, vec![Step::Key(key)]].concat();
             found.push(Violation { path, at_key: true, message, expected: expected(parent(inner)), help: None });
         }
@@ -96,7 +96,7 @@ fn unknown_key(error: &ValidationError<'_>, path: &[Step], key: &str) -> Violati
     Violation {
         path: [path, &[Step::from(key)]].concat(),
         at_key: true,
-        message: format!("unknown key `{}`", key),
+        message: format!("unknown key `{key}`"),
         expected: Some(format!("one of {}", listed(known.iter().copied(), "or"))),
         help: did_you_mean(key, known),
     }

@@ -176,7 +176,7 @@ fn derivable(context: &Context<'_>, layers: &Layers, kind: &Kind, invocation: &[
             kind.name
         )
     } else if let Some(word) = invocation.iter().skip(1).find(|word| forbids(forms, word)) {
-        format!("how to resume cannot be derived from an invocation with `{}`", word)
+        format!("how to resume cannot be derived from an invocation with `{word}`")
     } else {
         return true;
     };

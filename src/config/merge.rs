@@ -52,7 +52,7 @@ impl Over for Settings {
             self.resume.take().or_else(|| below.resume.clone())
         };
         let rest = self.rest_over(below);
-        Self { env, env_from, resume, ..rest }
+        Self { resume, env, env_from, ..rest }
     }
 }
 

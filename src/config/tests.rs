@@ -65,7 +65,7 @@ sessions:
   \"row-${n}\": {each: [{n: 1, p: x}, {n: 2, p: y}], invocation: [echo, \"${p}\"], dir: /, priority: \"${n}\"}
 ";
     let all = fleet(body).unwrap().desired.sessions;
-    let names: Vec<&str> = all.keys().map(|name| name.as_str()).collect();
+    let names: Vec<&str> = all.keys().map(super::super::spec::name::Name::as_str).collect();
     assert_eq!(names, ["infra-claude", "infra-codex", "row-1", "row-2", "web-claude", "web-codex"]);
     let codex = &all["infra-codex"];
     assert_eq!((codex.choices.permissions, codex.dir.spelling.as_str()), (Permissions::Yolo, "~/code/infra"));
@@ -393,7 +393,7 @@ sessions:
         watch_prune: true,
     };
     assert_eq!((desired.policy, desired.moved_from.unwrap().as_str()), (policy, "old"));
-    assert_eq!(desired.kinds.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["aider"]);
+    assert_eq!(desired.kinds.keys().map(super::super::spec::name::Name::as_str).collect::<Vec<_>>(), ["aider"]);
     let s = &desired.sessions["s"];
     assert_eq!(
         (s.running, s.hooks, s.labels["team"].as_str(), s.moved_from.as_ref().unwrap().as_str()),

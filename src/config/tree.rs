@@ -225,7 +225,7 @@ impl Tree {
         let pairs = &self.links[from as usize..to as usize];
         let (mut low, mut high) = (0, pairs.len() / 2);
         while low < high {
-            let middle = (low + high) / 2;
+            let middle = usize::midpoint(low, high);
             match self.scalar(pairs[2 * middle]).unwrap_or_default().cmp(key) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 _ => high = middle,

@@ -232,9 +232,8 @@ pub fn word(action: &Action) -> &'static str {
 /// Pane processes of the agent: the one seen, and the one recorded in this boot.
 fn agent_roots(record: Option<&Record>, seen: Option<&Seen>, boot: &BootId) -> Vec<ProcessKey> {
     let mut roots = Vec::new();
-    match seen.map(|seen| &seen.agent) {
-        Some(AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. }) => roots.push(pane.process),
-        _ => {}
+    if let Some(AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. }) = seen.map(|seen| &seen.agent) {
+        roots.push(pane.process);
     }
     let launches = record.map(|record| record.launches.as_slice()).unwrap_or_default();
     roots.extend(launches.iter().filter(|launch| launch.boot == *boot).filter_map(|launch| launch.process));

@@ -255,7 +255,14 @@ impl Execution<'_> {
         let session = self.desired.sessions.get(&item.session).ok_or("it is not in the fleet file")?;
         let recorded = ledger.recorded.records.get(&item.session);
         let restored = ledger.recorded.tombstones.get(&item.session).map(|tombstone| &tombstone.record);
-        let record = recorded.or_else(|| restored.filter(|_| matches!(mode, Mode::Resume { .. })));
+        // An operator's decisions about the buried session do not bind the one that comes back.
+        let restored = restored.filter(|_| matches!(mode, Mode::Resume { .. })).map(|buried| Record {
+            hold: None,
+            failures: 0,
+            protect: session.protect,
+            ..buried.clone()
+        });
+        let record = recorded.or(restored.as_ref());
         let site = match recorded {
             Some(record) => terminals.site(record, &self.setup.socket)?,
             None => {

@@ -37,6 +37,7 @@ pub struct Happened {
 
 /// The sorts of things that happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are what their variants name")]
 pub enum What {
     /// farhelm opened or respawned a pane.
     Opened { pane: String, respawned: bool },

@@ -33,10 +33,10 @@ pub fn id(text: &str) -> SessionId {
     SessionId(Uuid::from_u128(u128::from_str_radix(&bytes.repeat(2), 16).unwrap()))
 }
 
-pub fn globs(pattern: &str) -> Option<globset::GlobSet> {
+pub fn globs(pattern: &str) -> globset::GlobSet {
     let mut set = globset::GlobSetBuilder::new();
     set.add(globset::Glob::new(pattern).unwrap());
-    Some(set.build().unwrap())
+    set.build().unwrap()
 }
 
 pub fn ago(seconds: i64) -> i64 {
