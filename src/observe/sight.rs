@@ -1,6 +1,7 @@
 //! One reading of the servers and the process table, and what it says of each server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::host::Host;
 use crate::host::clock::Moment;
@@ -11,6 +12,9 @@ use crate::state::stamp::Stamp;
 
 use super::look::Ask;
 use super::observed::ServerSeen;
+
+/// How long a tmux server that listens no more is given to end.
+const ENDING: Duration = Duration::from_millis(250);
 
 /// Everything read in one look.
 pub(super) struct Sight {
@@ -62,7 +66,7 @@ impl Sight {
         sight.unrecorded = sight.unrecorded_server(host, ask);
         let absent = sight.servers.iter().filter(|(_, seen)| **seen == ServerSeen::Absent).map(|(socket, _)| socket);
         for socket in absent.cloned().collect::<Vec<_>>() {
-            let seen = sight.nobody_listens(ask, &socket);
+            let seen = sight.nobody_listens(host, ask, &socket);
             sight.servers.insert(socket, seen);
         }
         Ok(sight)
@@ -85,13 +89,14 @@ impl Sight {
 
     /// tmux says the same of no server and of a server whose socket file was removed; the process table tells them
     /// apart, for the servers that are recorded.
-    fn nobody_listens(&self, ask: &Ask, socket: &Socket) -> ServerSeen {
+    fn nobody_listens(&self, host: &dyn Host, ask: &Ask, socket: &Socket) -> ServerSeen {
         let of_records = ask.records.values().flat_map(|record| &record.launches);
         let of_records = of_records.filter(|launch| launch.boot == self.boot && launch.socket == *socket);
         let recorded = ask.servers.iter().filter(|(of, _)| of == socket).map(|(_, server)| *server);
         let mut servers = of_records.filter_map(|launch| launch.server).chain(recorded);
-        let found = servers.find(|server| self.table.alive(*server).is_some());
-        match found.or(self.unrecorded) {
+        let found = servers.find(|server| self.table.alive(*server).is_some()).or(self.unrecorded);
+        // A server whose last pane was closed a moment ago has removed its socket and is about to end.
+        match found.filter(|server| !host.wait_gone(&BTreeSet::from([*server]), ENDING).is_empty()) {
             Some(ProcessKey { pid, .. }) => ServerSeen::Unknown(format!(
                 "the tmux server (pid {pid}) lives and its socket {socket} is gone; `kill -USR1 {pid}` makes it anew"
             )),

@@ -46,7 +46,7 @@ pub struct Run<'a> {
 impl Before {
     pub fn look(world: &World, blind: bool) -> Self {
         let records = memory::records(world);
-        let tombstones = memory::tombstones(world).into_keys().collect();
+        let tombstones = memory::ids(world, "tombstones");
         let agents = records.keys().map(|id| (id.clone(), world.housed_agents(id))).collect();
         let events = world.review(usize::MAX, |_| {});
         Self { records, tombstones, agents, sources: memory::sources(world), events, blind }
@@ -64,8 +64,11 @@ impl Run<'_> {
         let mut ended = BTreeSet::new();
         let records = memory::records(self.world);
         self.world.review(before.events, |event| {
-            if let What::Ended { key, .. } = event.what {
-                ended.insert(key);
+            match event.what {
+                What::Ended { key, .. } => drop(ended.insert(key)),
+                // Its agents have no terminal any more, whether or not they live on.
+                What::ServerGone { .. } => ended.extend(before.agents.values().flatten()),
+                _ => {}
             }
             if event.effect > 0 && touches(&event.what) {
                 wrong.extend(self.check_effect(before, history, &ended, event));
@@ -74,9 +77,9 @@ impl Run<'_> {
         });
         let asked = |record: &&Record| self.request.fresh && self.request.again.contains(&record.name);
         history.afresh.extend(records.values().filter(asked).map(|record| record.id.to_string()));
-        let tombstones = memory::tombstones(self.world);
+        let tombstones = memory::ids(self.world, "tombstones");
         for (id, record) in before.records.iter().filter(|(id, _)| !records.contains_key(*id)) {
-            wrong.extend(self.check_buried(before, id, record, tombstones.contains_key(id)));
+            wrong.extend(self.check_buried(before, id, record, tombstones.contains(id)));
         }
         for id in self.world.live_sessions().iter().filter(|id| !records.contains_key(*id)) {
             wrong.push(format!("a terminal of {id} is alive and no record lists it"));

@@ -309,16 +309,12 @@ impl World {
         self.machine.borrow().remains(session)
     }
 
-    /// Processes of sessions that are stopped (state T).
+    /// Processes that are stopped (state T), and their sessions.
     #[must_use]
-    pub fn frozen(&self) -> Vec<ProcessKey> {
-        self.machine
-            .borrow()
-            .table
-            .all()
-            .filter(|p| p.stopped && !p.kill_pending && p.origin.is_some())
-            .map(|p| p.key)
-            .collect()
+    pub fn frozen(&self) -> Vec<(ProcessKey, String)> {
+        let machine = self.machine.borrow();
+        let stopped = machine.table.all().filter(|p| p.stopped && !p.kill_pending);
+        stopped.filter_map(|p| Some((p.key, p.origin.as_ref()?.session.clone()))).collect()
     }
 
     /// The panes farhelm opened for a session; dead ones on a server that has lost its socket are out of its reach.

@@ -228,7 +228,7 @@ impl Machine {
     pub(super) fn server_ended(&mut self, key: ProcessKey) {
         let Some(at) = self.servers.iter().position(|server| server.process == key) else { return };
         let server = self.servers.swap_remove(at);
-        self.note(format!("tmux server {key} on {} is gone", server.socket.display()));
+        self.happened(None, What::ServerGone { key });
         for pane in server.panes.into_values().filter(|pane| pane.end.is_none()) {
             self.hang_up(pane.process);
         }
