@@ -36,7 +36,10 @@ fn b17_nothing_is_done_while_tmux_does_not_answer() {
 
 #[test]
 fn b17_nothing_is_done_while_tmux_fails() {
-    nothing_is_done_while_tmux("echo 'lost server' >&2; exit 1", "lost server");
+    nothing_is_done_while_tmux(
+        "[ \"$1\" = -V ] && echo 'tmux 3.3a' && exit 0\necho 'lost server' >&2; exit 1",
+        "lost server",
+    );
 }
 
 #[test]

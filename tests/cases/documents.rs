@@ -37,14 +37,15 @@ fn the_readmes_fleet_file_is_valid() {
         fs::create_dir_all(fleet.path("home/code").join(dir)).expect("a directory");
     }
     fleet.farhelm(["validate"]).ok();
-    fleet.farhelm(["render"]).ok().says("infra-codex");
+    fleet.farhelm(["render"]).ok().says("infra-watcher");
 }
 
 #[test]
 fn the_readme_has_every_verb_and_no_other() {
     let fleet = Fleet::new();
     let help = fleet.farhelm(["--help"]).ok().stdout;
-    let commands = help.split("Commands:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list of commands");
+    let commands =
+        help.split("Commands:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list of commands");
     let mut of_help: Vec<&str> = commands
         .lines()
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
@@ -52,7 +53,8 @@ fn the_readme_has_every_verb_and_no_other() {
         .filter(|verb| *verb != "help")
         .collect();
     let readme = read("README.md");
-    let table = readme.split("| verb | does |").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a table of verbs");
+    let table =
+        readme.split("| verb | does |").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a table of verbs");
     let first_cells = table.lines().filter_map(|line| line.trim_start_matches('|').split(" | ").next());
     let mut of_readme: Vec<&str> = first_cells
         .flat_map(|cell| cell.split('`').skip(1).step_by(2))
@@ -67,7 +69,8 @@ fn the_readme_has_every_verb_and_no_other() {
 #[test]
 fn the_readmes_commands_are_there() {
     for path in ["examples/run-quickstart", "tests/run", ".ci/run"] {
-        let mode = fs::metadata(repository(path)).unwrap_or_else(|error| panic!("{path}: {error}")).permissions().mode();
+        let mode =
+            fs::metadata(repository(path)).unwrap_or_else(|error| panic!("{path}: {error}")).permissions().mode();
         assert_eq!(mode & 0o111, 0o111, "{path} is not executable");
     }
 }
