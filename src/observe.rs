@@ -4,6 +4,7 @@
 //! positive evidence (its process, known by boot, number and start time, is not in the table), and where nothing but
 //! absence says so, only when two looks agree.
 
+pub mod conversation;
 pub mod look;
 pub mod observed;
 pub mod strays;

@@ -1,6 +1,7 @@
 //! Speed as ratios: each figure is measured beside its yardstick, in turn, in one run. `cargo bench --bench ratios`.
 //!
 //! Nothing here fails: a machine's noise is no verdict. Read the medians.
+#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod apply;
 mod bed;
@@ -37,5 +38,7 @@ fn report(what: &str, limit: f64, pairs: &[(Duration, Duration)]) {
     let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| ours.as_secs_f64() / theirs.as_secs_f64()).collect();
     let (low, high) = ratios.iter().fold((f64::MAX, 0.0_f64), |(low, high), r| (low.min(*r), high.max(*r)));
     let ratio = median(ratios);
-    println!("{what}\n    farhelm {ours:.1} ms, yardstick {theirs:.1} ms, ratio {ratio:.2} ({low:.2} to {high:.2}), goal {limit}");
+    println!(
+        "{what}\n    farhelm {ours:.1} ms, yardstick {theirs:.1} ms, ratio {ratio:.2} ({low:.2} to {high:.2}), goal {limit}"
+    );
 }

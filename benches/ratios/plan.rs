@@ -23,8 +23,12 @@ pub fn run() {
             (time(&mut bed.farhelm(&["plan"])), listing + stat_pass())
         })
         .collect();
-    report("plan of 200 running sessions, nothing to do / (tmux list-panes -a + one stat pass over /proc)", 2.0, &pairs);
-    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).map(|usage| usage.max_rss() / 1024).unwrap_or(-1);
+    report(
+        "plan of 200 running sessions, nothing to do / (tmux list-panes -a + one stat pass over /proc)",
+        2.0,
+        &pairs,
+    );
+    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).map_or(-1, |usage| usage.max_rss() / 1024);
     println!("    peak memory of the largest process of this run {peak} MB, goal 30 (the apply included)");
     time(&mut bed.farhelm(&["down", "-y"]));
 }

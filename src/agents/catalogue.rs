@@ -26,6 +26,7 @@ pub enum KindError {
 }
 
 /// The built-in kinds, parsed once.
+#[must_use]
 pub fn builtin() -> &'static BTreeMap<Name, Kind> {
     static KINDS: LazyLock<BTreeMap<Name, Kind>> = LazyLock::new(|| {
         // The texts are part of the program, and a test reads every one of them: none is ever skipped here.

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::config::desired::Desired;
+use crate::plan::basis::{self, Saved};
 use crate::plan::text::{self, Style};
 use crate::plan::units;
-use crate::plan::basis::{self, Saved};
 use crate::plan::{Plan, Request};
 use crate::reconcile::ledger::Done;
 use crate::reconcile::pass::{Outcome, Patience, Reconciler};
@@ -164,6 +164,7 @@ fn fingerprint(plan: &Plan) -> String {
 }
 
 /// One thing done, as a line of progress.
+#[must_use]
 pub fn line(done: &Done) -> String {
     match &done.failure {
         None => format!("  ok      {:<16} {}", done.what, done.session),

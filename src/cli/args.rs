@@ -21,7 +21,7 @@ pub struct Cli {
 /// Flags of every verb.
 #[derive(Debug, Clone, Args)]
 pub struct Global {
-    /// Where records are kept [default: $XDG_STATE_HOME/farhelm].
+    /// Where records are kept [default: $`XDG_STATE_HOME/farhelm`].
     #[arg(long, global = true, value_name = "DIR", env = "FARHELM_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
     /// The tmux server new sessions go to: a name as of `tmux -L`, or the path of a socket.
@@ -38,7 +38,7 @@ pub struct Global {
 /// When to print in colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless NO_COLOR is set.
+    /// On a terminal, unless `NO_COLOR` is set.
     Auto,
     /// Always.
     Always,

@@ -29,7 +29,8 @@ pub fn run(context: &Context, args: &Attach) -> Result<Exit, CliError> {
         None => (None, path),
     };
     let records = reconciler.store().records()?;
-    let mut found = records.records.values().filter(|r| r.name.as_str() == name && fleet.is_none_or(|f| r.fleet.as_str() == f));
+    let mut found =
+        records.records.values().filter(|r| r.name.as_str() == name && fleet.is_none_or(|f| r.fleet.as_str() == f));
     let record = found.next().ok_or_else(|| CliError::Other(format!("no session `{path}`")))?;
     if let Some(other) = found.next() {
         let (one, two) = (&record.fleet, &other.fleet);
@@ -49,12 +50,7 @@ pub fn run(context: &Context, args: &Attach) -> Result<Exit, CliError> {
 }
 
 /// Returns only when tmux could not be run.
-fn become_client(
-    context: &Context,
-    machine: &crate::host::real::Machine,
-    socket: &Socket,
-    pane: &str,
-) -> CliError {
+fn become_client(context: &Context, machine: &crate::host::real::Machine, socket: &Socket, pane: &str) -> CliError {
     let here = context.var("TMUX").and_then(|tmux| tmux.split(',').next());
     let client = machine.tmux_client(socket);
     let Some((program, args)) = client.split_first() else { return CliError::Other("no tmux".to_owned()) };

@@ -108,9 +108,8 @@ impl Context {
     pub fn load(&self, files: &Files) -> Result<Loaded, CliError> {
         let mut vars = Vec::new();
         for pair in &files.var {
-            let (name, value) = pair
-                .split_once('=')
-                .ok_or_else(|| CliError::Usage(format!("--var {pair}: write NAME=VALUE")))?;
+            let (name, value) =
+                pair.split_once('=').ok_or_else(|| CliError::Usage(format!("--var {pair}: write NAME=VALUE")))?;
             vars.push((name.to_owned(), value.to_owned()));
         }
         let request = LoadRequest {

@@ -17,9 +17,9 @@ pub fn run(context: &Context, args: &Explain) -> Result<Exit, CliError> {
     let text = match words.as_slice() {
         ["kind"] => catalogue::builtin().values().map(|kind| format!("{:<12} {}\n", kind.name, kind.about)).collect(),
         ["kind", name] => {
-            let kind = catalogue::builtin().get(*name).ok_or_else(|| {
-                CliError::Other(format!("no kind `{name}`; `farhelm explain kind` lists them"))
-            })?;
+            let kind = catalogue::builtin()
+                .get(*name)
+                .ok_or_else(|| CliError::Other(format!("no kind `{name}`; `farhelm explain kind` lists them")))?;
             serde_yaml::to_string(kind).map_err(|error| CliError::Other(error.to_string()))?
         }
         [] => field("")?,

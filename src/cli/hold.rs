@@ -23,6 +23,17 @@ pub fn stop(context: &Context, args: &Named) -> Result<Exit, CliError> {
     act(context, args, "stop", Request { now: true, ..Request::default() })
 }
 
+/// A `restart` of a stopped session wants it running again.
+///
+/// # Errors
+/// For names that are no sessions.
+pub fn lift_stop(context: &Context, args: &Named) -> Result<(), CliError> {
+    let lift = |record: &mut Record, _: &dyn Fn(HoldKind) -> Hold| {
+        record.hold.take_if(|hold| hold.what == HoldKind::Stopped);
+    };
+    decide(context, args, "restart", &lift).map(|_| ())
+}
+
 /// `start`
 ///
 /// # Errors
@@ -75,13 +86,11 @@ pub fn names(args: &Named) -> Result<Vec<Name>, CliError> {
     args.names.iter().map(name).collect()
 }
 
+/// Changes a record by a decision; makes its hold with the function given.
+type Change<'a> = &'a dyn Fn(&mut Record, &dyn Fn(HoldKind) -> Hold);
+
 /// Records a decision on each named session, under the lock.
-fn decide(
-    context: &Context,
-    args: &Named,
-    verb: &'static str,
-    change: &dyn Fn(&mut Record, &dyn Fn(HoldKind) -> Hold),
-) -> Result<Exit, CliError> {
+fn decide(context: &Context, args: &Named, verb: &'static str, change: Change<'_>) -> Result<Exit, CliError> {
     let loaded = context.load(&args.fleet.clone().into())?;
     let machine = context.machine(false)?;
     let setup = context.setup(&machine, verb, Some(&loaded.desired))?;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::plan::text::{self, Style};
 use crate::plan::basis::{self, Saved};
+use crate::plan::text::{self, Style};
 use crate::plan::{Plan, Request};
 use crate::reconcile::pass::Reconciler;
 

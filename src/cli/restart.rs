@@ -21,6 +21,7 @@ pub fn run(context: &Context, args: &Restart) -> Result<Exit, CliError> {
     if let Some(name) = again.iter().find(|name| !loaded.desired.sessions.contains_key(*name)) {
         return Err(CliError::Other(format!("no session `{name}` in this fleet; `farhelm status` lists them")));
     }
+    hold::lift_stop(context, named)?;
     let mut request = Request {
         again,
         fresh: args.fresh,

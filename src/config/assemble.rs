@@ -12,7 +12,7 @@ use super::layers::Layer;
 use super::load::LoadRequest;
 use super::problem::{Draft, FileId, Site};
 use super::source::{Files, path_text};
-use super::template::{self, Unfilled, Var};
+use super::template::{self, Unfilled};
 use super::tree::Step;
 use crate::spec::words::Text;
 
@@ -53,7 +53,13 @@ pub struct Parts<'a> {
 pub fn assemble<'a>(gathered: Gathered, request: &'a LoadRequest, given: &BTreeMap<String, String>) -> Parts<'a> {
     let Gathered { files, documents, drafts } = gathered;
     let mut parts = Parts {
-        context: Context { request, files, vars: BTreeMap::new(), used: RefCell::default(), drafts: RefCell::new(drafts) },
+        context: Context {
+            request,
+            files,
+            vars: BTreeMap::new(),
+            used: RefCell::default(),
+            drafts: RefCell::new(drafts),
+        },
         fleet: None,
         moved: None,
         defaults: Vec::new(),
@@ -98,17 +104,24 @@ impl Parts<'_> {
         let Some(root) = file.tree.root() else { return Broken::new() };
         let layer = Layer { file: id, node: root, key: None, path: String::new() };
         let mut broken = Broken::new();
-        for violation in check::violations(value, |path| path.iter().any(|step| *step == Step::from("env"))) {
+        for violation in check::violations(value) {
             let path = &violation.path;
-            let site = if violation.at_key { layer.key_site(&self.context.files, path) } else { layer.site(&self.context.files, path) };
-            let through = file.tree.find(root, path).through.map(|node| Site { file: id, at: Some(file.tree.at(node)) });
-            let draft = Draft::error(site, path_text(path), violation.message).help(violation.help).and(through, "used here");
+            let site = if violation.at_key {
+                layer.key_site(&self.context.files, path)
+            } else {
+                layer.site(&self.context.files, path)
+            };
+            let through =
+                file.tree.find(root, path).through.map(|node| Site { file: id, at: Some(file.tree.at(node)) });
+            let draft =
+                Draft::error(site, path_text(path), violation.message).help(violation.help).and(through, "used here");
             self.context.report(match violation.expected {
                 Some(words) => draft.expected(words),
                 None => draft,
             });
             let whole = !take_out(value, path);
-            let step = |index: usize| path.get(index).map(|step| path_text(std::slice::from_ref(step))).unwrap_or_default();
+            let step =
+                |index: usize| path.get(index).map(|step| path_text(std::slice::from_ref(step))).unwrap_or_default();
             *broken.entry((step(0), step(1))).or_default() |= whole;
         }
         broken
@@ -218,7 +231,7 @@ impl Parts<'_> {
         context.vars = vars;
         // What the schema refuses counts as empty, so that nothing else is blamed for it.
         for name in raw.iter().filter(|(_, entry)| entry.broken).map(|(name, _)| name) {
-            context.vars.entry(name.clone()).or_insert_with(|| Var { text: String::new(), hidden: true });
+            context.vars.entry(name.clone()).or_default();
         }
         for (name, Unfilled { message, help }) in failed {
             let layer = &raw[&name].layer;
@@ -242,7 +255,9 @@ fn take_out(value: &mut Value, path: &[Step]) -> bool {
     let single = matches!(path.first(), Some(Step::Key(key)) if matches!(key.as_str(), "defaults" | "policy"));
     let depth = if single { 2 } else { 3 };
     let is_kind = path.first() == Some(&Step::from("kinds"));
-    let Some((field, owner)) = path.get(..depth).and_then(<[Step]>::split_last).filter(|_| !is_kind) else { return false };
+    let Some((field, owner)) = path.get(..depth).and_then(<[Step]>::split_last).filter(|_| !is_kind) else {
+        return false;
+    };
     let key = |step: &Step| path_text(std::slice::from_ref(step)).trim_matches(['[', ']']).to_owned();
     let owner = owner.iter().try_fold(value, |value, step| value.get_mut(key(step)));
     if let Some(Value::Object(fields)) = owner {
@@ -258,7 +273,9 @@ fn leaves(value: &Value) -> Vec<Vec<Step>> {
     while let Some((path, value)) = open.pop() {
         match value {
             Value::Object(map) => {
-                open.extend(map.iter().map(|(key, value)| ([path.as_slice(), &[Step::Key(key.clone())]].concat(), value)));
+                open.extend(
+                    map.iter().map(|(key, value)| ([path.as_slice(), &[Step::Key(key.clone())]].concat(), value)),
+                );
             }
             _ => found.push(path),
         }

@@ -8,11 +8,12 @@ use jsonschema::{Draft as JsonDraft, ValidationError, Validator};
 use serde_json::Value;
 
 use super::suggest::{did_you_mean, listed};
-use super::tree::{Step, shown};
+use super::tree::Step;
 use crate::spec::schema;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(schema::fleet);
 
+/// Compiled once. The schema is a constant of the program; that it compiles is proven by every test that finds a fault.
 static VALIDATOR: LazyLock<Option<Validator>> = LazyLock::new(|| {
     let patterns = jsonschema::PatternOptions::regex();
     jsonschema::options().with_draft(JsonDraft::Draft7).with_pattern_options(patterns).build(&SCHEMA).ok()
@@ -33,26 +34,28 @@ pub struct Violation {
     pub help: Option<String>,
 }
 
-/// The violations of a whole fleet file. `hidden` says whether the value at a path must not be shown.
-pub fn violations(value: &Value, hidden: impl Fn(&[Step]) -> bool) -> Vec<Violation> {
+/// The violations of a whole fleet file. Values under `env` are not shown.
+pub fn violations(value: &Value) -> Vec<Violation> {
     let Some(validator) = VALIDATOR.as_ref() else { return Vec::new() };
     if validator.is_valid(value) {
         return Vec::new();
     }
     let mut found = Vec::new();
     for error in validator.iter_errors(value) {
-        explain(&error, &hidden, &mut found);
+        explain(&error, &mut found);
     }
     found
 }
 
-fn explain(error: &ValidationError<'_>, hidden: &dyn Fn(&[Step]) -> bool, found: &mut Vec<Violation>) {
+fn explain(error: &ValidationError<'_>, found: &mut Vec<Violation>) {
     let path = steps(error);
     match error.kind() {
-        Kind::AdditionalProperties { unexpected } => found.extend(unexpected.iter().map(|key| unknown_key(error, &path, key))),
+        Kind::AdditionalProperties { unexpected } => {
+            found.extend(unexpected.iter().map(|key| unknown_key(error, &path, key)));
+        }
         Kind::PropertyNames { error: inner } => {
             let key = inner.instance().as_str().unwrap_or_default().to_owned();
-            let message = format!("`{}` cannot be a key here", shown(&key));
+            let message = format!("`{key}` cannot be a key here");
             let path = [path, vec![Step::Key(key)]].concat();
             found.push(Violation { path, at_key: true, message, expected: expected(parent(inner)), help: None });
         }
@@ -61,10 +64,10 @@ fn explain(error: &ValidationError<'_>, hidden: &dyn Fn(&[Step]) -> bool, found:
             found.push(violation(path, format!("`{key}` is missing"), expected(property_schema(error, key))));
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => match branch(context) {
-            Some(errors) => errors.iter().for_each(|error| explain(error, hidden, found)),
-            None => found.push(wrong_value(error, path, hidden)),
+            Some(errors) => errors.iter().for_each(|error| explain(error, found)),
+            None => found.push(wrong_value(error, path)),
         },
-        _ => found.push(wrong_value(error, path, hidden)),
+        _ => found.push(wrong_value(error, path)),
     }
 }
 
@@ -74,7 +77,8 @@ fn branch<'a>(context: &'a [Vec<ValidationError<'static>>]) -> Option<&'a [Valid
         errors.iter().any(|error| matches!(error.kind(), Kind::Pattern { pattern } if pattern == schema::TEMPLATE))
             || errors.iter().all(|error| error.schema_path().as_str().contains("/anyOf/1/"))
     };
-    let depth = |errors: &[ValidationError<'_>]| errors.iter().map(|error| error.instance_path().segments().count()).max();
+    let depth =
+        |errors: &[ValidationError<'_>]| errors.iter().map(|error| error.instance_path().segments().count()).max();
     let branches = context.iter().filter(|errors| !errors.is_empty() && !is_template(errors));
     branches.max_by_key(|errors| depth(errors)).map(Vec::as_slice)
 }
@@ -92,18 +96,18 @@ fn unknown_key(error: &ValidationError<'_>, path: &[Step], key: &str) -> Violati
     Violation {
         path: [path, &[Step::from(key)]].concat(),
         at_key: true,
-        message: format!("unknown key `{}`", shown(key)),
+        message: format!("unknown key `{key}`"),
         expected: Some(format!("one of {}", listed(known.iter().copied(), "or"))),
         help: did_you_mean(key, known),
     }
 }
 
-fn wrong_value(error: &ValidationError<'_>, path: Vec<Step>, hidden: &dyn Fn(&[Step]) -> bool) -> Violation {
+fn wrong_value(error: &ValidationError<'_>, path: Vec<Step>) -> Violation {
     let value = error.instance();
     let said = match value.as_ref() {
-        _ if hidden(&path) => "this value (not shown)".to_owned(),
+        _ if path.contains(&Step::from("env")) => "this value (not shown)".to_owned(),
         Value::Null => "nothing (null)".to_owned(),
-        Value::String(text) => format!("`{}`", shown(text).replace('\n', " ")),
+        Value::String(text) => format!("`{}`", text.replace('\n', " ")),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "a map".to_owned(),
         other => format!("`{other}`"),

@@ -18,9 +18,28 @@ pub const CONVERSATION: &str = "{conversation}";
 
 /// Programs that run their command somewhere else, where hooks, markers and reap do not reach.
 const REMOTE: [&str; 22] = [
-    "apptainer", "buildah", "devcontainer", "distrobox", "docker", "docker-compose", "incus", "kubectl", "limactl", "lxc",
-    "machinectl", "mosh", "multipass", "nerdctl", "nsenter", "oc", "podman", "singularity", "ssh", "systemd-nspawn",
-    "toolbox", "vagrant",
+    "apptainer",
+    "buildah",
+    "devcontainer",
+    "distrobox",
+    "docker",
+    "docker-compose",
+    "incus",
+    "kubectl",
+    "limactl",
+    "lxc",
+    "machinectl",
+    "mosh",
+    "multipass",
+    "nerdctl",
+    "nsenter",
+    "oc",
+    "podman",
+    "singularity",
+    "ssh",
+    "systemd-nspawn",
+    "toolbox",
+    "vagrant",
 ];
 
 /// A checked command.
@@ -40,9 +59,20 @@ pub fn basename(word: &str) -> &str {
 }
 
 /// Checks the command of `settings`. `raw`: it is the session's own, not a profile's.
-pub fn command(context: &Context<'_>, layers: &Layers, kinds: &Kinds<'_>, settings: &Settings, raw: bool) -> Option<Command> {
+pub fn command(
+    context: &Context<'_>,
+    layers: &Layers,
+    kinds: &Kinds<'_>,
+    settings: &Settings,
+    raw: bool,
+) -> Option<Command> {
     let Some(invocation) = settings.invocation.as_ref().map(|argv| argv.0.clone()) else {
-        context.error(layers, &["profile".into()], "this profile has no `invocation`, nor a `kind` that gives one", None);
+        context.error(
+            layers,
+            &["profile".into()],
+            "this profile has no `invocation`, nor a `kind` that gives one",
+            None,
+        );
         return None;
     };
     if !arguments(context, layers, "invocation", &invocation) {
@@ -50,7 +80,11 @@ pub fn command(context: &Context<'_>, layers: &Layers, kinds: &Kinds<'_>, settin
     }
     let kind = match &settings.kind {
         Some(kind) => kind.clone(),
-        None => raw.then(|| kinds.by_program(basename(&invocation[0]))).flatten().cloned().or_else(|| Name::new(GENERIC).ok())?,
+        None => raw
+            .then(|| kinds.by_program(basename(&invocation[0])))
+            .flatten()
+            .cloned()
+            .or_else(|| Name::new(GENERIC).ok())?,
     };
     let Some(known) = kinds.get(kind.as_str()) else {
         let message = format!("there is no kind `{kind}`");
@@ -118,8 +152,12 @@ fn explicit_resume(context: &Context<'_>, layers: &Layers, kind: &Kind, resume: 
     }
     let names_it = resume.iter().any(|argument| argument == CONVERSATION);
     let message = match (&kind.conversation, names_it) {
-        (Some(_), false) => format!("a resume command of kind `{}` must have `{CONVERSATION}` as an argument of its own", kind.name),
-        (None, true) => format!("kind `{}` has no conversations, so `{CONVERSATION}` can never be filled in", kind.name),
+        (Some(_), false) => {
+            format!("a resume command of kind `{}` must have `{CONVERSATION}` as an argument of its own", kind.name)
+        }
+        (None, true) => {
+            format!("kind `{}` has no conversations, so `{CONVERSATION}` can never be filled in", kind.name)
+        }
         _ => return true,
     };
     context.error(layers, &["resume".into()], message, None);
@@ -138,7 +176,7 @@ fn derivable(context: &Context<'_>, layers: &Layers, kind: &Kind, invocation: &[
             kind.name
         )
     } else if let Some(word) = invocation.iter().skip(1).find(|word| forbids(forms, word)) {
-        format!("how to resume cannot be derived from an invocation with `{}`", super::tree::shown(word))
+        format!("how to resume cannot be derived from an invocation with `{word}`")
     } else {
         return true;
     };
@@ -147,7 +185,11 @@ fn derivable(context: &Context<'_>, layers: &Layers, kind: &Kind, invocation: &[
 }
 
 fn forbids(forms: &ConversationForms, word: &str) -> bool {
-    forms.not_with.iter().any(|no| word == no || no.starts_with("--") && word.strip_prefix(no.as_str()).is_some_and(|rest| rest.starts_with('=') && no.len() > 2))
+    forms.not_with.iter().any(|no| {
+        word == no
+            || no.starts_with("--")
+                && word.strip_prefix(no.as_str()).is_some_and(|rest| rest.starts_with('=') && no.len() > 2)
+    })
 }
 
 fn listed_argv(invocation: &[String], forms: &ConversationForms) -> String {
@@ -184,7 +226,7 @@ fn choices(context: &Context<'_>, layers: &Layers, kind: &Kind, settings: &Setti
         && !forms.effort_values.contains(effort)
     {
         let at = ["effort".into()];
-        let message = format!("kind `{}` has no effort {}", kind.name, context.shown(layers, &at, effort));
+        let message = format!("kind `{}` has no effort `{}`", kind.name, effort);
         let levels = || forms.effort_values.iter().map(String::as_str);
         let draft = context.draft(layers, &at, message).help(did_you_mean(effort, levels()));
         context.report(draft.expected(listed(levels(), "or")));

@@ -13,7 +13,7 @@ use super::layers::{Layer, Layers};
 use super::load::LoadRequest;
 use super::problem::Draft;
 use super::source::{Files, path_text};
-use super::template::{Row, Scope, Var};
+use super::template::{Row, Scope};
 use super::tree::Step;
 use crate::spec::settings::Settings;
 
@@ -24,7 +24,7 @@ pub struct Context<'a> {
     /// The files.
     pub files: Files,
     /// The variables, filled.
-    pub vars: BTreeMap<String, Var>,
+    pub vars: BTreeMap<String, String>,
     /// Names taken from the environment.
     pub used: RefCell<BTreeSet<String>>,
     /// What is wrong so far.
@@ -57,13 +57,15 @@ impl Context<'_> {
         Scope { row, vars: &self.vars, env: &self.request.env, used: &self.used }
     }
 
-    /// A value as messages may show it: not where it came from the environment.
+    /// Values taken from the environment, and how they were asked for. Those of less than four bytes hide nothing.
     #[must_use]
-    pub fn shown(&self, layers: &Layers, path: &[Step], value: &str) -> String {
-        match layers.written(&self.files, path) {
-            Some(written) if self.scope(None).hides(written) => "the value (not shown)".to_owned(),
-            _ => format!("`{}`", super::tree::shown(value)),
-        }
+    pub fn masks(&self) -> Vec<(String, String)> {
+        let used = self.used.borrow();
+        let values = used.iter().filter_map(|name| Some((self.request.env.get(name)?, name)));
+        values
+            .filter(|(value, _)| value.len() >= 4)
+            .map(|(value, name)| (value.clone(), format!("${{env:{name}}}")))
+            .collect()
     }
 
     /// Fills all texts of `value`, and reports those that cannot be. The keys of maps stay.
@@ -72,7 +74,7 @@ impl Context<'_> {
     pub fn fill(&self, layer: &Layer, scope: &Scope<'_>, value: &mut Value) -> bool {
         let mut good = true;
         fill(value, &mut Vec::new(), &mut |path, text| match scope.fill(text) {
-            Ok(filled) => filled.map(|filled| filled.text),
+            Ok(filled) => filled,
             Err(unfilled) => {
                 good = false;
                 let path: Vec<Step> = path.iter().map(Part::step).collect();
@@ -87,11 +89,11 @@ impl Context<'_> {
 
     /// The settings of a filled value. What the filled-in texts made wrong is reported.
     #[must_use]
-    pub fn settings(&self, layer: &Layer, scope: &Scope<'_>, value: &Value) -> Option<Settings> {
+    pub fn settings(&self, layer: &Layer, value: &Value) -> Option<Settings> {
         match Settings::deserialize(value) {
             Ok(settings) => Some(settings),
             Err(_) => {
-                self.misfit::<Settings>(layer, scope, value);
+                self.misfit::<Settings>(layer, value);
                 None
             }
         }
@@ -100,15 +102,15 @@ impl Context<'_> {
     /// Reads an entry outside of `each` as `T`; what is wrong with it is reported.
     #[must_use]
     pub fn read<T: for<'de> Deserialize<'de>>(&self, entry: &Entry) -> Option<T> {
-        let (scope, mut value) = (self.scope(None), entry.value.clone());
-        if entry.broken || !self.fill(&entry.layer, &scope, &mut value) {
+        let mut value = entry.value.clone();
+        if entry.broken || !self.fill(&entry.layer, &self.scope(None), &mut value) {
             return None;
         }
-        T::deserialize(&value).map_err(|_| self.misfit::<T>(&entry.layer, &scope, &value)).ok()
+        T::deserialize(&value).map_err(|_| self.misfit::<T>(&entry.layer, &value)).ok()
     }
 
     /// Says why a filled value does not fit: by the schema, which says it best, or else by the type.
-    fn misfit<T: for<'de> Deserialize<'de>>(&self, layer: &Layer, scope: &Scope<'_>, value: &Value) {
+    fn misfit<T: for<'de> Deserialize<'de>>(&self, layer: &Layer, value: &Value) {
         let section = layer.path.split('.').next().unwrap_or_default();
         let single = section == layer.path;
         let document = match single {
@@ -116,13 +118,7 @@ impl Context<'_> {
             false => json!({"farhelm": "v1", section: {"it": value}}),
         };
         let prefix = if single { 1 } else { 2 };
-        let tree = &self.files[layer.file].tree;
-        let hidden = |path: &[Step]| {
-            let inner = path.get(prefix..).unwrap_or_default();
-            let written = tree.scalar(tree.find(layer.node, inner).node).unwrap_or_default();
-            inner.contains(&Step::from("env")) || scope.hides(written)
-        };
-        let violations = check::violations(&document, hidden);
+        let violations = check::violations(&document);
         for violation in &violations {
             let inner = violation.path.get(prefix..).unwrap_or_default();
             let text = [layer.path.as_str(), &path_text(inner)].join(".");
@@ -139,10 +135,9 @@ impl Context<'_> {
         if let Err(error) = serde_path_to_error::deserialize::<_, T>(value) {
             let steps: Vec<Step> = error.path().iter().filter_map(step_of).collect();
             let text = [layer.path.as_str(), &path_text(&steps)].join(".");
-            let words = if hidden(&[vec![Step::Item(0); prefix], steps.clone()].concat()) {
-                "the value (not shown) does not fit".to_owned()
-            } else {
-                error.inner().to_string()
+            let words = match steps.contains(&Step::from("env")) {
+                true => "the value (not shown) does not fit".to_owned(),
+                false => error.inner().to_string(),
             };
             self.report(Draft::error(layer.site(&self.files, &steps), text.trim_end_matches('.'), words));
         }

@@ -105,16 +105,20 @@ mod tests {
 
     #[test]
     fn lines_give_names_and_values_and_nothing_is_expanded() {
-        let text = "# head\nA=1\n export B = two words # note\n\nC='x # $Y'\nD=\"a\\n\\\"b\\\"\nc\"\nE=\nF=a#b\r\nG=#c\n";
+        let text =
+            "# head\nA=1\n export B = two words # note\n\nC='x # $Y'\nD=\"a\\n\\\"b\\\"\nc\"\nE=\nF=a#b\r\nG=#c\n";
         let read: Vec<_> = parse(text).unwrap();
         let read: Vec<_> = read.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let expected = [("A", "1"), ("B", "two words"), ("C", "x # $Y"), ("D", "a\n\"b\"\nc"), ("E", ""), ("F", "a#b"), ("G", "")];
+        let expected =
+            [("A", "1"), ("B", "two words"), ("C", "x # $Y"), ("D", "a\n\"b\"\nc"), ("E", ""), ("F", "a#b"), ("G", "")];
         assert_eq!(read, expected);
     }
 
     #[test]
     fn a_bad_line_is_named_by_number_and_never_shown() {
-        for (text, line) in [("A=1\nsecret\n", 2), ("=x", 1), ("1A=x", 1), ("A='x\ny", 1), ("\n\nA=\"x\" y", 3), ("A B=c", 1)] {
+        for (text, line) in
+            [("A=1\nsecret\n", 2), ("=x", 1), ("1A=x", 1), ("A='x\ny", 1), ("\n\nA=\"x\" y", 3), ("A B=c", 1)]
+        {
             let error = parse(text).unwrap_err();
             assert_eq!(error.line, line, "{text}");
             assert!(!error.to_string().contains("secret"));

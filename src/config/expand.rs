@@ -62,7 +62,7 @@ fn one(context: &Context<'_>, key: &str, mut entry: Entry, into: &mut BTreeMap<N
     let scope = context.scope(None);
     let Some(name) = name(context, key, &entry, None) else { return };
     let good = !entry.broken & context.fill(&entry.layer, &scope, &mut entry.value);
-    let settings = if good { context.settings(&entry.layer, &scope, &entry.value) } else { None };
+    let settings = if good { context.settings(&entry.layer, &entry.value) } else { None };
     let settings = settings.and_then(|settings| intake(context, &entry.layer, settings));
     add(context, into, name, Claim { layers: vec![entry.layer], settings, damaged: entry.damaged });
 }
@@ -86,7 +86,7 @@ fn many(context: &Context<'_>, key: &str, entry: &Entry, into: &mut BTreeMap<Nam
         let Some(name) = name(context, key, entry, Some(&row)) else { continue };
         let mut value = template.clone();
         let good = !entry.broken && context.fill(&entry.layer, &scope, &mut value);
-        let settings = if good { context.settings(&entry.layer, &scope, &value) } else { None };
+        let settings = if good { context.settings(&entry.layer, &value) } else { None };
         let settings = settings.and_then(|settings| intake(context, &entry.layer, settings));
         add(context, into, name, Claim { layers: vec![entry.layer.clone()], settings, damaged: entry.damaged });
     }
@@ -135,16 +135,10 @@ fn name(context: &Context<'_>, key: &str, entry: &Entry, row: Option<&Row>) -> O
             return None;
         }
     };
-    let hidden = filled.as_ref().is_some_and(|filled| filled.hidden);
-    let text = filled.map_or_else(|| key.to_owned(), |filled| filled.text);
-    match Name::new(text) {
+    match Name::new(filled.unwrap_or_else(|| key.to_owned())) {
         Ok(name) => Some(name),
         // A key that needed no filling was checked by the schema.
         Err(_) if entry.broken => None,
-        Err(_) if hidden => {
-            wrong("the session's name, filled from the environment, is not a name".to_owned(), None);
-            None
-        }
         Err(error) => {
             wrong(error.to_string(), None);
             None

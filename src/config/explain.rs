@@ -38,7 +38,8 @@ fn find(schema: &'static Value, steps: &[&str]) -> Option<&'static Value> {
     }
     let elements = schema.get("additionalProperties").filter(|it| it.is_object())?;
     let is_map = check::resolve(elements).get("properties").is_some();
-    let without_name = if is_map { check::resolve(elements).get("properties").and_then(|it| it.get(*first)) } else { None };
+    let without_name =
+        if is_map { check::resolve(elements).get("properties").and_then(|it| it.get(*first)) } else { None };
     without_name.and_then(|it| find(it, rest)).or_else(|| find(elements, rest))
 }
 
@@ -54,7 +55,10 @@ fn describe(path: &str, schema: &'static Value) -> String {
         about.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
     }
     if let Some(default) = schema.get("default") {
-        out.push_str(&format!("\n  default: {}\n", default.as_str().map_or_else(|| default.to_string(), str::to_owned)));
+        out.push_str(&format!(
+            "\n  default: {}\n",
+            default.as_str().map_or_else(|| default.to_string(), str::to_owned)
+        ));
     }
     if let Some(change) = text(schema, "x-change") {
         out.push_str(&format!("\n  a change means: {change}\n"));
@@ -69,7 +73,8 @@ fn describe(path: &str, schema: &'static Value) -> String {
     }
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     for (name, field) in fields {
-        let about = text(field, "description").or_else(|| text(check::resolve(field), "description")).unwrap_or_default();
+        let about =
+            text(field, "description").or_else(|| text(check::resolve(field), "description")).unwrap_or_default();
         out.push_str(&format!("    {name:width$}  {}\n", about.lines().next().unwrap_or_default()));
     }
     out
@@ -85,7 +90,9 @@ mod tests {
 
     #[test]
     fn a_field_is_found_with_or_without_the_name_of_its_owner() {
-        for path in ["sessions.restart.when", "sessions.api.restart.when", "profiles.*.restart.when", "defaults.restart.when"] {
+        for path in
+            ["sessions.restart.when", "sessions.api.restart.when", "profiles.*.restart.when", "defaults.restart.when"]
+        {
             let text = field(path).unwrap();
             assert!(text.contains("expected") || text.contains("`on-failure`"), "{text}");
             assert!(text.contains("default: on-failure"), "{text}");

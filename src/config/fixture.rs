@@ -63,6 +63,10 @@ pub fn fleet(body: &str) -> Result<Loaded, Problems> {
 pub fn errors(body: &str) -> Vec<String> {
     match fleet(body) {
         Ok(loaded) => panic!("no error: {:#?}", loaded.desired),
-        Err(problems) => problems.iter().filter(|problem| problem.severity == Severity::Error).map(|problem| format!("{}: {}", problem.path, problem.message)).collect(),
+        Err(problems) => problems
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .map(|problem| format!("{}: {}", problem.path, problem.message))
+            .collect(),
     }
 }

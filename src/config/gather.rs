@@ -86,7 +86,9 @@ impl Gather<'_> {
         if self.open.contains(&real) {
             let names: Vec<_> = self.open.iter().chain([&real]).map(|path| path.display().to_string()).collect();
             let message = format!("files include each other in a circle: {}", names.join(" -> "));
-            self.out.drafts.push(from.map_or_else(|| Draft::plain(&message), |at| Draft::error(at, "include", &message)));
+            self.out
+                .drafts
+                .push(from.map_or_else(|| Draft::plain(&message), |at| Draft::error(at, "include", &message)));
             return;
         }
         if self.seen.contains_key(&real) {
@@ -106,7 +108,9 @@ impl Gather<'_> {
             Ok(text) => text,
             Err(words) => {
                 let message = format!("{display} {words}");
-                self.out.drafts.push(from.map_or_else(|| Draft::plain(&message), |at| Draft::error(at, "include", &message)));
+                self.out
+                    .drafts
+                    .push(from.map_or_else(|| Draft::plain(&message), |at| Draft::error(at, "include", &message)));
                 return;
             }
         };

@@ -16,8 +16,12 @@ pub const MAX_PROMPT: usize = 128 * 1024 - 1;
 
 /// Settings with their files read; none where something is wrong, which is reported.
 pub fn intake(context: &Context<'_>, layer: &Layer, settings: Settings) -> Option<Settings> {
-    if settings.env.is_none() && settings.env_file.is_none() && settings.env_from.is_none()
-        && settings.prompt.is_none() && settings.prompt_file.is_none() && settings.tabs.is_none()
+    if settings.env.is_none()
+        && settings.env_file.is_none()
+        && settings.env_from.is_none()
+        && settings.prompt.is_none()
+        && settings.prompt_file.is_none()
+        && settings.tabs.is_none()
     {
         return Some(settings);
     }
@@ -58,7 +62,10 @@ impl Intake<'_, '_> {
         }
         let Some(prompt) = &settings.prompt else { return };
         if prompt.len() > MAX_PROMPT {
-            self.wrong(&["prompt".into()], format!("the prompt is longer than {MAX_PROMPT} bytes, the most one argument holds"));
+            self.wrong(
+                &["prompt".into()],
+                format!("the prompt is longer than {MAX_PROMPT} bytes, the most one argument holds"),
+            );
         } else if prompt.contains('\0') {
             self.wrong(&["prompt".into()], "the prompt holds a NUL, which no argument can");
         } else if prompt.is_empty() {
@@ -94,7 +101,8 @@ impl Intake<'_, '_> {
                 _ => vec![Step::from("env_file"), Step::Item(index)],
             };
             let path = self.context.path(&self.context.files[self.layer.file].dir, file);
-            let lines = source::read_text(&path).and_then(|text| dotenv::parse(&text).map_err(|error| format!("is wrong: {error}")));
+            let lines = source::read_text(&path)
+                .and_then(|text| dotenv::parse(&text).map_err(|error| format!("is wrong: {error}")));
             match lines {
                 Ok(lines) => found.extend(lines.into_iter().map(|(name, value)| (name, Text(value)))),
                 Err(words) => self.wrong(&at, format!("env file {} {words}", path.display())),
@@ -130,7 +138,10 @@ impl Intake<'_, '_> {
 
     fn variable(&mut self, at: &[Step], name: &str, value: Option<&Text>) {
         if name.starts_with("FARHELM_") {
-            self.wrong(at, format!("`{name}` is farhelm's own; variables that begin with FARHELM_ are set by it alone"));
+            self.wrong(
+                at,
+                format!("`{name}` is farhelm's own; variables that begin with FARHELM_ are set by it alone"),
+            );
         } else if value.is_some_and(|value| value.0.contains('\0')) {
             self.wrong(at, format!("the value of `{name}` holds a NUL, which no variable can"));
         }

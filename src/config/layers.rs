@@ -69,14 +69,6 @@ impl Layers {
         let line = layer.site(files, path).at?.start.line + 1;
         Some(format!("{}:{line}", files[layer.file].display))
     }
-
-    /// The text written for the value at `path`, before anything was filled in.
-    #[must_use]
-    pub fn written<'a>(&self, files: &'a Files, path: &[Step]) -> Option<&'a str> {
-        let layer = self.all().find(|layer| files[layer.file].tree.find(layer.node, path).steps == path.len())?;
-        let tree = &files[layer.file].tree;
-        tree.scalar(tree.find(layer.node, path).node)
-    }
 }
 
 impl Layer {

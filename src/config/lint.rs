@@ -14,7 +14,9 @@ const SHELLS: [&str; 6] = ["bash", "dash", "fish", "ksh", "sh", "zsh"];
 pub fn argv(context: &Context<'_>, layers: &Layers, field: &str, argv: &[String]) {
     for (index, argument) in argv.iter().enumerate() {
         let script = is_script(argv, index);
-        let Some(message) = slot(argument).or_else(|| if script { None } else { shell_word(argument) }) else { continue };
+        let Some(message) = slot(argument).or_else(|| if script { None } else { shell_word(argument) }) else {
+            continue;
+        };
         let draft = context.draft(layers, &steps(&[field, &index.to_string()]), message);
         context.report(draft.into_warning());
     }
@@ -33,21 +35,24 @@ fn slot(argument: &str) -> Option<String> {
 }
 
 fn shell_word(argument: &str) -> Option<String> {
-    let operator = matches!(argument, "&&" | "||" | "|" | ";" | "&" | ">" | ">>" | "<" | "<<" | "2>" | "2>&1" | "&>" | ">&2");
+    let operator =
+        matches!(argument, "&&" | "||" | "|" | ";" | "&" | ">" | ">>" | "<" | "<<" | "2>" | "2>&1" | "&>" | ">&2");
     if operator {
-        return Some(format!("`{argument}` is passed on as an argument: no shell runs this command; use [sh, -c, \"…\"]"));
+        return Some(format!(
+            "`{argument}` is passed on as an argument: no shell runs this command; use [sh, -c, \"…\"]"
+        ));
     }
     let mut dollars = argument.match_indices('$').filter_map(|(at, _)| argument[at + 1..].chars().next());
     dollars.any(|next| next.is_ascii_alphabetic() || matches!(next, '_' | '{' | '(')).then(|| {
-        let shown = super::tree::shown(argument);
-        format!("`{shown}` is passed on as it is: no shell fills in a `$`; use ${{env:NAME}} or [sh, -c, \"…\"]")
+        format!("`{argument}` is passed on as it is: no shell fills in a `$`; use ${{env:NAME}} or [sh, -c, \"…\"]")
     })
 }
 
 /// Which of the session's choices an explicit resume command does not repeat.
 pub fn unrepeated(context: &Context<'_>, layers: &Layers, kind: &Kind, settings: &Settings, resume: &[String]) {
     let forms = &kind.choices;
-    let filled = |args: &[String], value: &str| args.iter().map(|arg| arg.replace("{value}", value)).collect::<Vec<_>>();
+    let filled =
+        |args: &[String], value: &str| args.iter().map(|arg| arg.replace("{value}", value)).collect::<Vec<_>>();
     let plain = |wanted: bool, args: &Vec<String>| wanted.then(|| args.clone());
     let wanted = [
         ("model", settings.model.as_ref().map(|model| filled(&forms.model, model))),
@@ -56,7 +61,9 @@ pub fn unrepeated(context: &Context<'_>, layers: &Layers, kind: &Kind, settings:
         ("trust", plain(settings.trust == Some(Trust::Trusted), &forms.trusted)),
         ("trust", plain(settings.trust == Some(Trust::Untrusted), &forms.untrusted)),
     ];
-    let missing = wanted.iter().filter(|(_, args)| args.as_ref().is_some_and(|args| !args.iter().all(|arg| resume.contains(arg))));
+    let missing = wanted
+        .iter()
+        .filter(|(_, args)| args.as_ref().is_some_and(|args| !args.iter().all(|arg| resume.contains(arg))));
     let missing: Vec<&str> = missing.map(|(name, _)| *name).collect();
     if !missing.is_empty() {
         let message = format!("this resume command is run as written, and does not repeat {}", listed(missing, "and"));

@@ -19,11 +19,11 @@ use super::profile::{Base, Kinds, Profiles};
 use super::resolve::Resolver;
 use super::source::{self, File, Files};
 use crate::agents::kind::Kind;
+use crate::spec::fleet;
 use crate::spec::fleet::Moved;
 use crate::spec::name::Name;
 use crate::spec::settings::Settings;
 use crate::spec::words::Text;
-use crate::spec::fleet;
 
 /// What to load, and with what.
 #[derive(Debug, Clone, Default)]
@@ -75,15 +75,20 @@ pub fn load(request: &LoadRequest, kinds: &BTreeMap<Name, Kind>) -> Result<Loade
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_from(request: &LoadRequest, kinds: &BTreeMap<Name, Kind>, stdin: &mut dyn std::io::Read) -> Result<Loaded, Problems> {
+pub fn load_from(
+    request: &LoadRequest,
+    kinds: &BTreeMap<Name, Kind>,
+    stdin: &mut dyn std::io::Read,
+) -> Result<Loaded, Problems> {
     let mut gathered = gather(request, stdin);
     let given = given(request, &mut gathered.files, &mut gathered.drafts);
-    let parts = assemble(gathered, request, &given);
-    let (desired, origins) = resolve(&parts, kinds);
+    let mut parts = assemble(gathered, request, &given);
+    let (desired, origins) = resolve(&mut parts, kinds);
+    let masks = parts.context.masks();
     let Context { files, drafts, .. } = parts.context;
     let drafts = drafts.into_inner();
     let failed = drafts.iter().any(Draft::is_error);
-    let problems = Problems::finish(drafts, &files);
+    let problems = Problems::finish(drafts, &files, &masks);
     match desired {
         Some(desired) if !failed => Ok(Loaded { desired, warnings: problems, origins: Origins { files, ..origins } }),
         _ => Err(problems),
@@ -129,10 +134,12 @@ fn given(request: &LoadRequest, files: &mut Files, drafts: &mut Vec<Draft>) -> B
 fn wrong_var(files: &Files, id: usize, name: &str) -> Draft {
     let layer = files[id].tree.root().map(|node| Layer { file: id, node, key: None, path: String::new() });
     let site = layer.map_or(Site { file: id, at: None }, |layer| layer.site(files, &[name.into()]));
-    Draft::error(site, name, "this is no variable's value").expected("text, a whole number, true or false (quote anything else)")
+    Draft::error(site, name, "this is no variable's value")
+        .expected("text, a whole number, true or false (quote anything else)")
 }
 
-fn resolve(parts: &Parts<'_>, known: &BTreeMap<Name, Kind>) -> (Option<Desired>, Origins) {
+fn resolve(parts: &mut Parts<'_>, known: &BTreeMap<Name, Kind>) -> (Option<Desired>, Origins) {
+    let sessions = std::mem::take(&mut parts.sessions);
     let context = &parts.context;
     let kinds = Kinds { own: own_kinds(context, &parts.kinds), known };
     let (defaults, default_command) = defaults(context, &parts.defaults);
@@ -145,8 +152,9 @@ fn resolve(parts: &Parts<'_>, known: &BTreeMap<Name, Kind>) -> (Option<Desired>,
         policy: policy(context, &parts.policy),
         ..Desired::default()
     };
-    let mut origins = Origins { policy: Layers { own: levels(&parts.policy), ..Layers::default() }, ..Origins::default() };
-    for (name, claim) in expand(context, parts.sessions.clone()) {
+    let mut origins =
+        Origins { policy: Layers { own: levels(&parts.policy), ..Layers::default() }, ..Origins::default() };
+    for (name, claim) in expand(context, sessions) {
         if let Some((session, layers)) = resolver.session(&name, claim) {
             if !desired.kinds.contains_key(&session.kind)
                 && let Some(kind) = kinds.get(session.kind.as_str())
@@ -167,7 +175,8 @@ fn levels(entries: &[Entry]) -> Vec<Layer> {
 }
 
 fn sources(files: &Files) -> Vec<PathBuf> {
-    let mut sources: Vec<PathBuf> = files.iter().map(|file| file.real.clone()).filter(|real| real != Path::new("")).collect();
+    let mut sources: Vec<PathBuf> =
+        files.iter().map(|file| file.real.clone()).filter(|real| real != Path::new("")).collect();
     sources.sort();
     sources.dedup();
     sources
@@ -200,7 +209,11 @@ fn own_kinds(context: &Context<'_>, entries: &BTreeMap<String, Entry>) -> BTreeM
         let Some(kind) = context.read::<Kind>(&entry) else { continue };
         if kind.name.as_str() != name {
             let site = entry.layer.site(&context.files, &["name".into()]);
-            context.report(Draft::error(site, format!("kinds.{name}.name"), format!("the kind's name is its key, `{name}`")));
+            context.report(Draft::error(
+                site,
+                format!("kinds.{name}.name"),
+                format!("the kind's name is its key, `{name}`"),
+            ));
         }
         let resumes = |argv: &[String]| argv.iter().any(|argument| argument == super::command::CONVERSATION);
         if kind.conversation.as_ref().is_some_and(|forms| !resumes(&forms.resume)) {

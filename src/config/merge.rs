@@ -46,9 +46,13 @@ impl Over for Settings {
         let env = deep(self.env.take(), below_env.as_ref());
         let env_from = deep(self.env_from.take(), below_from.as_ref());
         // A resume command belongs to its invocation.
-        let resume = if self.invocation.is_some() { self.resume.take() } else { self.resume.take().or_else(|| below.resume.clone()) };
+        let resume = if self.invocation.is_some() {
+            self.resume.take()
+        } else {
+            self.resume.take().or_else(|| below.resume.clone())
+        };
         let rest = self.rest_over(below);
-        Self { env, env_from, resume, ..rest }
+        Self { resume, env, env_from, ..rest }
     }
 }
 

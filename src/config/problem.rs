@@ -18,6 +18,9 @@ pub enum Severity {
     Warning,
 }
 
+/// The longest text of a problem, in characters.
+const MAX_TEXT: usize = 800;
+
 /// A file's number in [`Files`].
 pub type FileId = usize;
 
@@ -84,6 +87,22 @@ impl Draft {
     pub fn help(mut self, words: impl Into<Option<String>>) -> Self {
         self.help = words.into().or(self.help);
         self
+    }
+
+    /// Hides what must not be shown, then shortens what is long: in this order, so that no part of it stays.
+    fn mask(&mut self, masks: &[(String, String)]) {
+        let texts = [Some(&mut self.message), Some(&mut self.path), self.expected.as_mut(), self.help.as_mut()];
+        for text in texts.into_iter().flatten() {
+            for (secret, reference) in masks {
+                if text.contains(secret) {
+                    *text = text.replace(secret, reference);
+                }
+            }
+            if let Some((cut, _)) = text.char_indices().nth(MAX_TEXT) {
+                text.truncate(cut);
+                text.push('…');
+            }
+        }
     }
 
     /// Adds another place that matters.
@@ -156,9 +175,11 @@ pub struct Related {
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// The problems found in `files`, sorted, each once.
+    /// The problems found in `files`, sorted, each once. `masks` are texts that must not be shown, and what stands for
+    /// them.
     #[must_use]
-    pub fn finish(mut drafts: Vec<Draft>, files: &Files) -> Self {
+    pub fn finish(mut drafts: Vec<Draft>, files: &Files, masks: &[(String, String)]) -> Self {
+        drafts.iter_mut().for_each(|draft| draft.mask(masks));
         drafts.sort_by(|a, b| (a.site, a.severity, &a.message).cmp(&(b.site, b.severity, &b.message)));
         drafts.dedup_by(|a, b| a.site.is_some() && (a.site, &a.message) == (b.site, &b.message));
         let mut excerpts = Excerpts { files, lines: BTreeMap::new(), secrets: BTreeMap::new() };
@@ -256,12 +277,10 @@ impl Excerpts<'_> {
 
     fn excerpt(&mut self, id: FileId, at: Stretch) -> Excerpt {
         let file = &self.files[id];
-        let starts = self.lines.entry(id).or_insert_with(|| {
-            std::iter::once(0).chain(file.text.match_indices('\n').map(|(at, _)| at + 1)).collect()
-        });
+        let starts = self.lines.entry(id).or_insert_with(|| line_starts(&file.text));
         let number = (at.start.line as usize).min(starts.len() - 1);
-        let end = starts.get(number + 1).map_or(file.text.len(), |next| next - 1);
-        let line = file.text[starts[number]..end].trim_end_matches('\r');
+        let end = starts.get(number + 1).copied().unwrap_or(file.text.len());
+        let line = file.text[starts[number]..end].trim_end_matches(['\r', '\n']);
         let secrets = self.secrets.entry(id).or_insert_with(|| secrets(&file.tree));
         let mut text = hide(line, at.start.line, secrets);
         if !file.whole && in_env(&file.text[..starts[number]], line) {
@@ -273,6 +292,15 @@ impl Excerpts<'_> {
         let to = if at.end.line == at.start.line { byte(at.end.column) } else { text.trim_end().len() };
         Excerpt { mark: from..to.max(from), text }
     }
+}
+
+/// Byte offsets at which lines start. As for the parser, `\n`, `\r` and both together end one: were they counted
+/// otherwise, the wrong columns would be hidden.
+fn line_starts(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let ends =
+        (0..bytes.len()).filter(|at| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+    std::iter::once(0).chain(ends.map(|at| at + 1)).collect()
 }
 
 /// Where values under `env` stand, sorted; aliases followed.

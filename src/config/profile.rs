@@ -51,7 +51,11 @@ impl Kinds<'_> {
     fn profile(&self, name: &str) -> Option<Settings> {
         let kind = self.get(name)?;
         let program = kind.executables.first()?;
-        Some(Settings { kind: Some(kind.name.clone()), invocation: Some(Argv(vec![program.clone()])), ..Settings::default() })
+        Some(Settings {
+            kind: Some(kind.name.clone()),
+            invocation: Some(Argv(vec![program.clone()])),
+            ..Settings::default()
+        })
     }
 }
 
@@ -89,7 +93,12 @@ pub enum Named {
 
 impl<'a> Profiles<'a> {
     /// Resolves all of `entries`. `defaults` are the settings below every chain.
-    pub fn resolve(context: &Context<'_>, entries: &BTreeMap<String, Entry>, defaults: Base, kinds: &'a Kinds<'a>) -> Self {
+    pub fn resolve(
+        context: &Context<'_>,
+        entries: &BTreeMap<String, Entry>,
+        defaults: Base,
+        kinds: &'a Kinds<'a>,
+    ) -> Self {
         let names = entries.keys().cloned().collect();
         let mut profiles = Self { bases: BTreeMap::new(), names, defaults: Arc::new(defaults), kinds };
         for name in entries.keys() {
@@ -122,7 +131,12 @@ impl<'a> Profiles<'a> {
     fn built_in(&self, name: &str) -> Option<Arc<Base>> {
         let settings = self.kinds.profile(name)?.over(&self.defaults.settings);
         let built_in = Name::new(name).ok();
-        Some(Arc::new(Base { settings, layers: self.defaults.layers.clone(), built_in, damaged: self.defaults.damaged }))
+        Some(Arc::new(Base {
+            settings,
+            layers: self.defaults.layers.clone(),
+            built_in,
+            damaged: self.defaults.damaged,
+        }))
     }
 
     /// Resolves one profile and all it builds on.
@@ -152,15 +166,7 @@ impl<'a> Profiles<'a> {
                 next = parent;
                 continue;
             }
-            break match (self.built_in(&parent), extends) {
-                (Some(base), _) => Some(base),
-                (None, None) => Some(self.defaults.clone()),
-                (None, Some(_)) => {
-                    let layers = Layers { own: vec![entry.layer.clone()], ..Layers::default() };
-                    context.error(&layers, &["extends".into()], format!("there is no profile `{parent}`"), self.near(&parent));
-                    None
-                }
-            };
+            break self.bottom(context, entry, &parent, extends.is_some());
         };
         for (name, layer, settings) in open.into_iter().rev() {
             base = settings.zip(base).map(|(settings, below)| {
@@ -170,6 +176,20 @@ impl<'a> Profiles<'a> {
                 Arc::new(Base { settings, layers: Arc::new(layers), built_in: below.built_in.clone(), damaged })
             });
             self.bases.insert(name, base.clone());
+        }
+    }
+
+    /// What the last of a chain builds on: the built-in profile `parent`, or the defaults.
+    fn bottom(&self, context: &Context<'_>, entry: &Entry, parent: &str, asked: bool) -> Option<Arc<Base>> {
+        match self.built_in(parent) {
+            None if asked => {
+                let layers = Layers { own: vec![entry.layer.clone()], ..Layers::default() };
+                let message = format!("there is no profile `{parent}`");
+                context.error(&layers, &["extends".into()], message, self.near(parent));
+                None
+            }
+            None => Some(self.defaults.clone()),
+            base => base,
         }
     }
 
@@ -184,7 +204,8 @@ impl<'a> Profiles<'a> {
         }
         let settings: Settings = context.read(entry)?;
         let mut settings = intake(context, &entry.layer, settings)?;
-        if settings.extends.is_none() && settings.invocation.is_none()
+        if settings.extends.is_none()
+            && settings.invocation.is_none()
             && let Some(kind) = &settings.kind
             && settings.resume.is_none()
         {

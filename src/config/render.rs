@@ -151,11 +151,14 @@ fn session(out: &mut Out<'_>, session: &Session) {
 fn policies(out: &mut Out<'_>, session: &Session) {
     let restart = &session.restart;
     out.map("restart", |out| {
-        out.value("when", match restart.when {
-            RestartWhen::Never => "never",
-            RestartWhen::OnFailure => "on-failure",
-            RestartWhen::Always => "always",
-        });
+        out.value(
+            "when",
+            match restart.when {
+                RestartWhen::Never => "never",
+                RestartWhen::OnFailure => "on-failure",
+                RestartWhen::Always => "always",
+            },
+        );
         out.map("backoff", |out| {
             let lengths = [("initial", restart.initial), ("max", restart.max), ("reset_after", restart.reset_after)];
             lengths.iter().for_each(|(key, length)| out.value(key, Period(*length).to_string()));
@@ -163,11 +166,14 @@ fn policies(out: &mut Out<'_>, session: &Session) {
         out.value("max_restarts", restart.max_restarts.to_string());
     });
     out.map("update", |out| {
-        out.value("when", match session.update {
-            UpdateWhen::Now => "now",
-            UpdateWhen::Idle => "idle",
-            UpdateWhen::Manual => "manual",
-        });
+        out.value(
+            "when",
+            match session.update {
+                UpdateWhen::Now => "now",
+                UpdateWhen::Idle => "idle",
+                UpdateWhen::Manual => "manual",
+            },
+        );
     });
     out.map("stop", |out| out.value("grace", Period(session.stop_grace).to_string()));
     out.value("on_lost_conversation", if session.on_lost_conversation == OnLost::Block { "block" } else { "fresh" });
@@ -244,7 +250,8 @@ fn scalar(text: &str) -> String {
         }
     }
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '~' | '+' | '=');
-    let starts = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '.') || c == '~' && text.starts_with("~/");
+    let starts =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '.') || c == '~' && text.starts_with("~/");
     if text.starts_with(starts) && text.chars().all(safe) && reads_as_text(text) && !text.starts_with("...") {
         return escaped;
     }

@@ -11,6 +11,7 @@ use super::desired::{BeforeLaunch, Choices, Dir, EnvValue, Restart, SecretRef, S
 use super::expand::Claim;
 use super::layers::{Layers, steps};
 use super::lint;
+use super::merge::Over;
 use super::profile::{Base, Kinds, Named, Profiles};
 use super::tree::Step;
 use crate::agents::kind::Kind;
@@ -45,7 +46,7 @@ impl Resolver<'_, '_> {
         let mut top = claim.settings?;
         if top.profile.is_none() && top.invocation.is_none() {
             let own = std::mem::take(&mut top);
-            top = super::merge::Over::over(own, &self.default_command);
+            top = own.over(&self.default_command);
         }
         let profile = top.profile.clone();
         let raw = profile.is_none();
@@ -57,7 +58,7 @@ impl Resolver<'_, '_> {
         damaged |= base.as_ref().is_none_or(|base| base.damaged);
         let defaults = self.profiles.defaults.clone();
         layers.base = base.as_ref().unwrap_or(&defaults).layers.clone();
-        let settings = super::merge::Over::over(top, &base.as_ref().unwrap_or(&defaults).settings);
+        let settings = top.over(&base.as_ref().unwrap_or(&defaults).settings);
         let command = match settings.invocation {
             _ if base.is_none() => None,
             None if damaged => None,
@@ -89,7 +90,12 @@ impl Resolver<'_, '_> {
         let base = match (&top.profile, &top.invocation) {
             (Some(_), Some(_)) => {
                 let help = "a profile of your own with `extends` can change the command".to_owned();
-                self.context.error(layers, &["invocation".into()], "`profile` and `invocation` exclude each other", Some(help));
+                self.context.error(
+                    layers,
+                    &["invocation".into()],
+                    "`profile` and `invocation` exclude each other",
+                    Some(help),
+                );
                 return None;
             }
             (None, None) => {
@@ -104,8 +110,7 @@ impl Resolver<'_, '_> {
                 Named::Unknown(help) => {
                     let at = ["profile".into()];
                     let lower = Layers { base: self.profiles.defaults.layers.clone(), ..layers.clone() };
-                    let shown = self.context.shown(&lower, &at, profile.as_str());
-                    self.context.error(&lower, &at, format!("there is no profile {shown}"), help);
+                    self.context.error(&lower, &at, format!("there is no profile `{profile}`"), help);
                     return None;
                 }
             },
@@ -166,9 +171,9 @@ impl Resolver<'_, '_> {
             _ if spelling.contains('\0') => Err("a directory cannot hold a NUL".to_owned()),
             Some("") => Ok(home.clone()),
             Some(rest) if rest.starts_with('/') => Ok(home.join(rest.trim_start_matches('/'))),
-            Some(_) => Err(format!("{} names somebody's home; only `~` and `~/x` are known", self.context.shown(layers, &path, spelling))),
+            Some(_) => Err(format!("`{spelling}` names somebody's home; only `~` and `~/x` are known")),
             None if spelling.starts_with('/') => Ok(PathBuf::from(spelling)),
-            None => Err(format!("{} is relative; a directory is absolute, `~` or `~/x`", self.context.shown(layers, &path, spelling))),
+            None => Err(format!("`{spelling}` is relative; a directory is absolute, `~` or `~/x`")),
         };
         match resolved {
             Ok(path) => Some(Dir { spelling: spelling.to_owned(), path }),
@@ -180,7 +185,8 @@ impl Resolver<'_, '_> {
     }
 
     fn env(&self, layers: &Layers, settings: &Settings) -> (BTreeMap<String, EnvValue>, Vec<SecretRef>) {
-        let literals = settings.env.iter().flatten().map(|(name, text)| (name.clone(), EnvValue::Literal(text.0.clone())));
+        let literals =
+            settings.env.iter().flatten().map(|(name, text)| (name.clone(), EnvValue::Literal(text.0.clone())));
         let mut env: BTreeMap<String, EnvValue> = literals.collect();
         let mut bundles = Vec::new();
         for (name, from) in settings.env_from.iter().flatten() {
@@ -224,7 +230,8 @@ impl Resolver<'_, '_> {
             max_restarts: policy.and_then(|policy| policy.max_restarts).unwrap_or(preset.max_restarts),
         };
         if restart.initial > restart.max {
-            let message = format!("`initial` ({}) is longer than `max` ({})", Period(restart.initial), Period(restart.max));
+            let message =
+                format!("`initial` ({}) is longer than `max` ({})", Period(restart.initial), Period(restart.max));
             self.context.error(layers, &steps(&["restart", "backoff", "initial"]), message, None);
             return None;
         }

@@ -110,9 +110,11 @@ fn flow_trap(text: &str, at: Stretch) -> Option<String> {
     let line = text.lines().nth(at.start.line as usize)?;
     let before = text.lines().nth((at.start.line as usize).checked_sub(1)?).unwrap_or_default();
     let trapped = |line: &str| {
-        line.find("${").is_some_and(|dollar| line[..dollar].contains(['{', '[']) && !line[..dollar].ends_with(['"', '\'']))
+        line.find("${")
+            .is_some_and(|dollar| line[..dollar].contains(['{', '[']) && !line[..dollar].ends_with(['"', '\'']))
     };
-    (trapped(line) || trapped(before)).then(|| "inside `{…}` and `[…]` a value with `${…}` must be quoted: \"~/${x}\"".to_owned())
+    (trapped(line) || trapped(before))
+        .then(|| "inside `{…}` and `[…]` a value with `${…}` must be quoted: \"~/${x}\"".to_owned())
 }
 
 impl File {

@@ -55,7 +55,8 @@ mod tests {
     #[test]
     fn a_misspelt_word_finds_its_neighbour_and_a_strange_one_finds_none() {
         let words = ["never", "on-failure", "always", "dir", "prompt"];
-        for (typed, meant) in [("alwasy", "always"), ("on_failure", "on-failure"), ("promt", "prompt"), ("Dir", "dir")] {
+        for (typed, meant) in [("alwasy", "always"), ("on_failure", "on-failure"), ("promt", "prompt"), ("Dir", "dir")]
+        {
             assert_eq!(nearest(typed, words), Some(meant));
         }
         for strange in ["", "xyz", "environment", "a"] {

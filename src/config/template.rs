@@ -14,21 +14,12 @@ const MAX_NESTING: usize = 8;
 /// A row of `each`: names and their texts.
 pub type Row = BTreeMap<String, String>;
 
-/// A variable's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Var {
-    /// The text, filled.
-    pub text: String,
-    /// It came, in part, from the environment, and is not shown.
-    pub hidden: bool,
-}
-
 /// Where names are looked up.
 pub struct Scope<'a> {
     /// The row of `each`, which comes first.
     pub row: Option<&'a Row>,
     /// The variables.
-    pub vars: &'a BTreeMap<String, Var>,
+    pub vars: &'a BTreeMap<String, String>,
     /// The environment.
     pub env: &'a BTreeMap<String, String>,
     /// Names taken from the environment so far.
@@ -44,42 +35,24 @@ pub struct Unfilled {
     pub help: Option<String>,
 }
 
-/// A filled text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filled {
-    /// The text.
-    pub text: String,
-    /// It came, in part, from the environment.
-    pub hidden: bool,
-}
-
 impl Scope<'_> {
     /// Fills `text`; none when there is nothing to fill in.
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn fill(&self, text: &str) -> Result<Option<Filled>, Unfilled> {
+    pub fn fill(&self, text: &str) -> Result<Option<String>, Unfilled> {
         if !text.contains('$') {
             return Ok(None);
         }
-        let mut reader = Reader { scope: self, rest: text, hidden: false };
-        let text = reader.text(false, 0)?;
-        Ok(Some(Filled { text, hidden: reader.hidden }))
+        Reader { scope: self, rest: text }.text(false, 0).map(Some)
     }
 
-    /// Whether `text` takes something from the environment, so that its value is not shown.
-    #[must_use]
-    pub fn hides(&self, text: &str) -> bool {
-        text.contains("${") && self.fill(text).map_or(text.contains("${env:"), |filled| filled.is_some_and(|it| it.hidden))
-    }
-
-    fn look_up(&self, name: &str) -> Option<(&str, bool)> {
+    fn look_up(&self, name: &str) -> Option<&str> {
         if let Some(variable) = name.strip_prefix("env:") {
             self.used.borrow_mut().insert(variable.to_owned());
-            return self.env.get(variable).map(|text| (text.as_str(), true));
+            return self.env.get(variable).map(String::as_str);
         }
-        let in_row = self.row.and_then(|row| row.get(name)).map(|text| (text.as_str(), false));
-        in_row.or_else(|| self.vars.get(name).map(|var| (var.text.as_str(), var.hidden)))
+        self.row.and_then(|row| row.get(name)).or_else(|| self.vars.get(name)).map(String::as_str)
     }
 
     fn unset(&self, name: &str) -> Unfilled {
@@ -101,7 +74,6 @@ impl Scope<'_> {
 struct Reader<'a, 'text> {
     scope: &'a Scope<'a>,
     rest: &'text str,
-    hidden: bool,
 }
 
 impl Reader<'_, '_> {
@@ -148,17 +120,18 @@ impl Reader<'_, '_> {
         if plain_name.is_empty() || !self.take("}") {
             return Err(Unfilled {
                 message: "a `${…}` holds no name".to_owned(),
-                help: Some("write ${name}, ${env:NAME}, ${name:-default} or ${name:?message}; `$${` is a literal `${`".into()),
+                help: Some(
+                    "write ${name}, ${env:NAME}, ${name:-default} or ${name:?message}; `$${` is a literal `${`".into(),
+                ),
             });
         }
         let optional = wants_default || wants_message;
-        match self.scope.look_up(name).filter(|(text, _)| !optional || !text.is_empty()) {
-            Some((text, hidden)) => {
-                self.hidden |= hidden;
-                Ok(text.to_owned())
-            }
+        match self.scope.look_up(name).filter(|text| !optional || !text.is_empty()) {
+            Some(text) => Ok(text.to_owned()),
             None if wants_default => Ok(alternative),
-            None if wants_message => Err(Unfilled { message: format!("`{plain_name}` is not set: {alternative}"), help: None }),
+            None if wants_message => {
+                Err(Unfilled { message: format!("`{plain_name}` is not set: {alternative}"), help: None })
+            }
             None => Err(self.scope.unset(name)),
         }
     }
@@ -166,7 +139,8 @@ impl Reader<'_, '_> {
     fn name_end(&self) -> usize {
         let start = if self.rest.starts_with("env:") { 4 } else { 0 };
         let tail = &self.rest[start..];
-        let mut length = tail.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(tail.len());
+        let mut length =
+            tail.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(tail.len());
         if tail.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
             length = 0;
         }
@@ -189,9 +163,8 @@ pub fn variables(
     given: &BTreeMap<String, String>,
     env: &BTreeMap<String, String>,
     used: &RefCell<BTreeSet<String>>,
-) -> (BTreeMap<String, Var>, Vec<(String, Unfilled)>) {
-    let taken = |text: &String| Var { text: text.clone(), hidden: false };
-    let mut vars: BTreeMap<String, Var> = given.iter().map(|(name, text)| (name.clone(), taken(text))).collect();
+) -> (BTreeMap<String, String>, Vec<(String, Unfilled)>) {
+    let mut vars = given.clone();
     let mut failed = Vec::new();
     let mut waits: BTreeMap<&str, usize> = BTreeMap::new();
     let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -206,12 +179,11 @@ pub fn variables(
         waits.remove(name);
         let text = &raw[name];
         let var = match (Scope { row: None, vars: &vars, env, used }).fill(text) {
-            Ok(None) => taken(text),
-            Ok(Some(filled)) => Var { text: filled.text, hidden: filled.hidden },
+            Ok(filled) => filled.unwrap_or_else(|| text.clone()),
             Err(unfilled) => {
                 failed.push((name.to_owned(), unfilled));
                 // Counts as empty from here on, so that nothing else is blamed for it.
-                Var { text: String::new(), hidden: true }
+                String::new()
             }
         };
         vars.insert(name.to_owned(), var);
@@ -224,7 +196,7 @@ pub fn variables(
     }
     for name in waits.into_keys() {
         failed.push((name.to_owned(), Unfilled { message: format!("`{name}` is defined by itself"), help: None }));
-        vars.insert(name.to_owned(), Var { text: String::new(), hidden: true });
+        vars.insert(name.to_owned(), String::new());
     }
     (vars, failed)
 }
@@ -248,7 +220,7 @@ mod tests {
         let row = map(&[("repo", "web"), ("src", "row")]);
         let row = text.contains("repo").then_some(&row);
         let filled = Scope { row, vars: &vars, env: &env, used: &used }.fill(text);
-        filled.map(|it| it.map_or_else(|| text.to_owned(), |it| it.text)).map_err(|it| it.message)
+        filled.map(|it| it.unwrap_or_else(|| text.to_owned())).map_err(|it| it.message)
     }
 
     #[test]
@@ -285,8 +257,7 @@ mod tests {
         let raw = map(&[("a", "${b}/a"), ("b", "${c}"), ("c", "x"), ("e", "${env:U}")]);
         let (vars, failed) = variables(&raw, &map(&[("c", "${given}")]), &env, &used);
         assert_eq!(failed, []);
-        assert_eq!(vars["a"].text, "${given}/a");
-        assert!(vars["e"].hidden && !vars["a"].hidden);
+        assert_eq!(vars["a"], "${given}/a");
         assert!(used.borrow().contains("U"));
         let (_, failed) = variables(&map(&[("a", "${b}"), ("b", "${a}")]), &map(&[]), &env, &used);
         assert_eq!(failed.len(), 2);

@@ -43,7 +43,12 @@ sessions:
   s: {profile: mine, dir: /, effort: high, env: {C: s}}
 ";
     let s = session(body, "s");
-    let choices = Choices { model: Some("opus".into()), effort: Some("high".into()), permissions: Permissions::Yolo, trust: None };
+    let choices = Choices {
+        model: Some("opus".into()),
+        effort: Some("high".into()),
+        permissions: Permissions::Yolo,
+        trust: None,
+    };
     assert_eq!(s.choices, choices);
     assert_eq!((s.restart.when, s.restart.max_restarts), (RestartWhen::Never, 7));
     let values: Vec<_> = s.env.values().cloned().collect();
@@ -60,7 +65,7 @@ sessions:
   \"row-${n}\": {each: [{n: 1, p: x}, {n: 2, p: y}], invocation: [echo, \"${p}\"], dir: /, priority: \"${n}\"}
 ";
     let all = fleet(body).unwrap().desired.sessions;
-    let names: Vec<&str> = all.keys().map(|name| name.as_str()).collect();
+    let names: Vec<&str> = all.keys().map(super::super::spec::name::Name::as_str).collect();
     assert_eq!(names, ["infra-claude", "infra-codex", "row-1", "row-2", "web-claude", "web-codex"]);
     let codex = &all["infra-codex"];
     assert_eq!((codex.choices.permissions, codex.dir.spelling.as_str()), (Permissions::Yolo, "~/code/infra"));
@@ -79,7 +84,10 @@ fn each_must_give_every_session_a_name_of_its_own() {
 #[test]
 fn operators_variables_beat_the_files_and_vars_files() {
     let dir = files(&[
-        ("f.yaml", "farhelm: v1\nfleet: t\nvars: {a: 1, b: 1, c: 1}\nsessions: {s: {invocation: ['${a}${b}${c}'], dir: /}}\n"),
+        (
+            "f.yaml",
+            "farhelm: v1\nfleet: t\nvars: {a: 1, b: 1, c: 1}\nsessions: {s: {invocation: ['${a}${b}${c}'], dir: /}}\n",
+        ),
         ("v.yaml", "b: 2\nc: 2\n"),
     ]);
     let mut request = request(dir.path(), &["f.yaml"]);
@@ -104,31 +112,51 @@ sessions:
   '${env:WHO}_': {profile: claude, dir: /}
   d: {profile: claude, dir: /, env: {TOKEN: s3cret-two}, envv: 1}
   e: {profile: claude, dir: /, env: {TOKEN: [s3cret-three]}}
+  '${x}': {each: {x: ['${env:WHO}'], y: ['${w}']}, profile: '${y}', dir: '${x}', title: '${z:?${w}}'}
 ";
     let problems = fleet(body).unwrap_err();
     let all = format!("{}{}", problems.render(false), problems.json());
     assert!(problems.len() >= 8, "{all}");
     assert!(!all.contains("s3cret"), "{all}");
+    assert!(all.contains("`${env:WHO}` is relative"), "{all}");
 }
 
 #[test]
 fn every_problem_of_every_file_is_reported_in_order_with_its_place() {
     let dir = files(&[
-        ("fleet/a.yaml", "farhelm: v1\nfleet: t\nsessions:\n  one: {profile: claud, dir: here}\n  two: {profle: claude, dir: /}\n"),
-        ("fleet/b.yaml", "farhelm: v1\nfleet: t\nsessions:\n  one: {profile: codex, dir: /}\n  thr: {profile: codex, dir: /, restart: {when: alwasy}, stop: {grace: 2m}}\n"),
+        (
+            "fleet/a.yaml",
+            "farhelm: v1\nfleet: t\nsessions:\n  one: {profile: claud, dir: here}\n  two: {profle: claude, dir: /}\n",
+        ),
+        (
+            "fleet/b.yaml",
+            "farhelm: v1\nfleet: t\nsessions:\n  one: {profile: codex, dir: /}\n  thr: {profile: codex, dir: /, restart: {when: alwasy}, stop: {grace: 2m}}\n",
+        ),
         ("fleet/c.yaml", "farhelm: v1\nsessions: {a: 1, a: 2\n"),
         ("fleet/.hidden.yaml", "nonsense"),
     ]);
     let problems = load(&request(dir.path(), &["fleet"]), &kinds()).unwrap_err();
     let text = problems.render(false);
-    let places: Vec<_> = problems.iter().filter_map(|problem| problem.place.as_ref()).map(|place| (place.file.clone(), place.line)).collect();
+    let places: Vec<_> = problems
+        .iter()
+        .filter_map(|problem| problem.place.as_ref())
+        .map(|place| (place.file.clone(), place.line))
+        .collect();
     let mut sorted = places.clone();
     sorted.sort();
     assert_eq!(places, sorted);
     for words in [
-        "there is no profile `claud`", "did you mean `claude`?", "`here` is relative", "unknown key `profle`",
-        "did you mean `profile`?", "claimed by two files: fleet/a.yaml and fleet/b.yaml", "did you mean `always`?",
-        "a grace of 2m is longer than 1m", "fleet/c.yaml:", "sessions.thr.restart.when", "5 |   thr: {profile: codex",
+        "there is no profile `claud`",
+        "did you mean `claude`?",
+        "`here` is relative",
+        "unknown key `profle`",
+        "did you mean `profile`?",
+        "claimed by two files: fleet/a.yaml and fleet/b.yaml",
+        "did you mean `always`?",
+        "a grace of 2m is longer than 1m",
+        "fleet/c.yaml:",
+        "sessions.thr.restart.when",
+        "5 |   thr: {profile: codex",
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
@@ -140,7 +168,10 @@ fn includes_are_relative_must_match_and_may_not_run_in_circles() {
     let head = "farhelm: v1\nfleet: t\n";
     let dir = files(&[
         ("main.yaml", &format!("{head}include: [common/*.yaml, nope/*.yaml]\n")),
-        ("ok.yaml", &format!("{head}include: [common/*.yaml, common/one.yaml]\nsessions: {{s: {{profile: mine, dir: /}}}}\n")),
+        (
+            "ok.yaml",
+            &format!("{head}include: [common/*.yaml, common/one.yaml]\nsessions: {{s: {{profile: mine, dir: /}}}}\n"),
+        ),
         ("common/one.yaml", "farhelm: v1\nprofiles: {mine: {extends: claude}}\n"),
         ("common/two.yaml", "farhelm: v1\ndefaults: {model: opus}\n"),
         ("loop/a.yaml", &format!("{head}include: b.yaml\n")),
@@ -218,7 +249,10 @@ fn how_to_resume_must_be_known_or_written_out() {
         ("invocation: \" \"", "the command is empty"),
         ("invocation: \"a 'b\"", "a quote is not closed"),
         ("kind: nope, invocation: [a]", "there is no kind `nope`"),
-        ("kind: claude, invocation: [docker, run, claude], resume: [docker, '{conversation}']", "out of this host's process table"),
+        (
+            "kind: claude, invocation: [docker, run, claude], resume: [docker, '{conversation}']",
+            "out of this host's process table",
+        ),
     ] {
         let found = errors(&format!("sessions:\n  s: {{{command}, dir: /}}\n"));
         assert!(found.len() == 1 && has(&found, words), "{command}: {found:?}");
@@ -275,16 +309,26 @@ fn files_that_settings_name_are_read_relative_to_the_file_that_says_so() {
     let dir = files(&[
         ("main.yaml", main),
         ("task.md", "do it\n"),
-        ("sub/p.yaml", "farhelm: v1\nprofiles: {p: {extends: claude, env_file: vars.env, env_from: {C: {file: key}}}}\n"),
+        (
+            "sub/p.yaml",
+            "farhelm: v1\nprofiles: {p: {extends: claude, env_file: vars.env, env_from: {C: {file: key}}}}\n",
+        ),
         ("sub/vars.env", "A=1\nB=2\n"),
     ]);
-    let loaded = load(&request(dir.path(), &["main.yaml"]), &kinds()).unwrap_or_else(|it| panic!("{}", it.render(false)));
+    let loaded =
+        load(&request(dir.path(), &["main.yaml"]), &kinds()).unwrap_or_else(|it| panic!("{}", it.render(false)));
     let s = &loaded.desired.sessions["s"];
     assert_eq!(s.prompt.as_deref(), Some("do it"));
-    assert_eq!((s.env["A"].clone(), s.env["B"].clone()), (EnvValue::Literal("1".into()), EnvValue::Literal("mine".into())));
+    assert_eq!(
+        (s.env["A"].clone(), s.env["B"].clone()),
+        (EnvValue::Literal("1".into()), EnvValue::Literal("mine".into()))
+    );
     let key = dir.path().canonicalize().unwrap().join("sub/key");
     assert_eq!(s.env["C"], EnvValue::Secret(SecretRef::File { path: key, restart_on_change: false }));
-    assert_eq!(s.env["T"], EnvValue::Secret(SecretRef::File { path: PathBuf::from("/home/me/t"), restart_on_change: true }));
+    assert_eq!(
+        s.env["T"],
+        EnvValue::Secret(SecretRef::File { path: PathBuf::from("/home/me/t"), restart_on_change: true })
+    );
     assert_eq!(s.env_bundles, [SecretRef::Command { argv: vec!["pass".into(), "show".into(), "x".into()] }]);
 }
 
@@ -340,26 +384,61 @@ sessions:
     // Kinds take no extension keys: their data is copied as a whole.
     assert!(has(&errors(body), "unknown key `x-note`"));
     let desired = fleet(&body.replace(", x-note: 1", "")).unwrap().desired;
-    let policy = Policy { prune: false, max_reap: 2, max_running: Some(3), parallel: 1, stagger: Duration::from_secs(1), watch_prune: true };
+    let policy = Policy {
+        prune: false,
+        max_reap: 2,
+        max_running: Some(3),
+        parallel: 1,
+        stagger: Duration::from_secs(1),
+        watch_prune: true,
+    };
     assert_eq!((desired.policy, desired.moved_from.unwrap().as_str()), (policy, "old"));
-    assert_eq!(desired.kinds.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["aider"]);
+    assert_eq!(desired.kinds.keys().map(super::super::spec::name::Name::as_str).collect::<Vec<_>>(), ["aider"]);
     let s = &desired.sessions["s"];
-    assert_eq!((s.running, s.hooks, s.labels["team"].as_str(), s.moved_from.as_ref().unwrap().as_str()), (false, false, "1", "r"));
+    assert_eq!(
+        (s.running, s.hooks, s.labels["team"].as_str(), s.moved_from.as_ref().unwrap().as_str()),
+        (false, false, "1", "r")
+    );
     assert_eq!(s.tabs["logs"].run.as_ref().unwrap().len(), 3);
-    assert_eq!(s.before_launch, Some(BeforeLaunch { run: vec!["make".into()], timeout: Duration::from_secs(600), always: true }));
-    assert!(has(&errors("sessions: {a: {invocation: [x], dir: /, moved: {from: b}}, b: {invocation: [x], dir: /}}"), "still here"));
+    assert_eq!(
+        s.before_launch,
+        Some(BeforeLaunch { run: vec!["make".into()], timeout: Duration::from_secs(600), always: true })
+    );
+    assert!(has(
+        &errors("sessions: {a: {invocation: [x], dir: /, moved: {from: b}}, b: {invocation: [x], dir: /}}"),
+        "still here"
+    ));
 }
 
 #[test]
 fn syntax_errors_explain_the_usual_trap_and_hide_env_values() {
     let trap = stdin("farhelm: v1\nfleet: t\nsessions:\n  a: {dir: ~/${x}}\n").unwrap_err().render(false);
     assert!(trap.contains("must be quoted"), "{trap}");
-    let open = stdin("farhelm: v1\nfleet: t\nsessions:\n  a:\n    env:\n      T: \"s3cret\n").unwrap_err().render(false);
+    let open =
+        stdin("farhelm: v1\nfleet: t\nsessions:\n  a:\n    env:\n      T: \"s3cret\n").unwrap_err().render(false);
     assert!(!open.contains("s3cret"), "{open}");
     let null = fleet("sessions: {s: {invocation: [a], dir: ~}}").unwrap_err().render(false);
     assert!(null.contains("an unquoted `~` alone is YAML's null"), "{null}");
     let twice = fleet("sessions:\n  a: {dir: x}\n  a: {profile: clau, dir: /}\n").unwrap_err().render(false);
     assert!(twice.contains("key `a` is here twice") && twice.contains("did you mean"), "{twice}");
+}
+
+#[test]
+fn env_values_are_hidden_in_source_lines_whatever_ends_those() {
+    for end in ["\n", "\r\n", "\r"] {
+        let lines = [
+            "farhelm: v1",
+            "fleet: t",
+            "sessions:",
+            "  a:",
+            "    dir: /",
+            "    env: {T: s3cret, U: [1]}",
+            "    oops: 1",
+            "",
+        ];
+        let text = stdin(&lines.join(end)).unwrap_err().render(false);
+        assert!(text.contains("unknown key `oops`") && !text.contains("s3cret"), "{end:?} {text}");
+    }
 }
 
 #[test]

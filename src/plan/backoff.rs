@@ -16,7 +16,7 @@ pub fn delay(restart: &Restart, session: SessionId, failures: u32) -> Duration {
         return Duration::ZERO;
     }
     let full = restart.initial.checked_mul(2_u32.saturating_pow(failures - 1)).unwrap_or(restart.max).min(restart.max);
-    full - full.mul_f64(jitter(session, failures) / 4.0)
+    full.mul_f64(1.0 - jitter(session, failures) / 4.0)
 }
 
 /// A number from 0 to 1.
@@ -37,8 +37,8 @@ mod tests {
     fn delays_double_from_initial_to_max_and_the_first_is_none() {
         let (restart, id) = (Restart::default(), SessionId(Uuid::from_u128(7)));
         assert_eq!(delay(&restart, id, 0), Duration::ZERO);
-        for failures in 1..80 {
-            let full = 2_f64.powi(failures as i32 - 1).min(300.0);
+        for failures in 1..80_u32 {
+            let full = 2_f64.powf(f64::from(failures - 1)).min(300.0);
             let delay = delay(&restart, id, failures).as_secs_f64();
             assert!((full * 0.75 - 0.001..=full).contains(&delay), "{failures}: {delay}");
         }

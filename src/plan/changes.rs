@@ -1,6 +1,7 @@
 //! What differs between the files and the last launch.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::config::desired::Session;
 use crate::state::fields::{Field, hashes, shown};
@@ -34,16 +35,16 @@ pub(super) fn differs(reasons: &[Reason], which: &Field) -> bool {
 }
 
 /// The text and policy fields that differ and are written in place. `standing`: the files are the fleet's own, so that
-/// they may also lift a protection and say where the session belongs. A record to be rebuilt from stamps gets its title
-/// and grace from the files.
+/// they may say where the session belongs. A protection is only ever added: `unprotect` lifts it. A grace that is not
+/// recorded is the files' anyway.
 pub(super) fn adjusted(subject: &Subject<'_>, sources: &[PathBuf], standing: bool) -> Vec<Reason> {
     let (Some(want), Some(memory)) = (subject.want, &subject.memory) else { return Vec::new() };
-    let grace = u64::try_from(want.stop_grace.as_millis()).unwrap_or(u64::MAX);
-    let lifts = standing || want.protect;
+    let title = memory.record.and_then(|record| record.title.as_ref());
+    let grace = memory.record.and_then(|record| record.stop_grace_ms);
     let differing = [
-        ("title", memory.record.is_some_and(|record| record.title != want.title)),
-        ("stop.grace", memory.record.is_some_and(|record| record.stop_grace_ms != Some(grace))),
-        ("protect", lifts && want.protect != memory.protect),
+        ("title", title != want.title.as_ref()),
+        ("stop.grace", grace.is_some_and(|ms| Duration::from_millis(ms) != want.stop_grace)),
+        ("protect", want.protect && !memory.protect),
         ("sources", standing && memory.sources != sources),
     ];
     let changed = differing.into_iter().filter(|(_, differs)| *differs);

@@ -3,7 +3,7 @@
 use crate::agents::kind::ConversationForms;
 use crate::config::desired::{OnLost, Session};
 use crate::observe::observed::{DirSeen, Evidence};
-use crate::state::fields::Field;
+use crate::state::fields::{Field, Shown};
 use crate::state::record::Provenance;
 
 use super::Inputs;
@@ -85,8 +85,9 @@ fn delivers(want: &Session, past: Option<&Memory<'_>>, told_fresh: bool) -> bool
     match past {
         None => true,
         Some(_) if told_fresh => true,
-        // Stamps do not say what was delivered: better not at all than twice.
-        Some(past) => past.record.is_some() && past.prompt_delivered != Some(prompt_hash(past.salt, prompt).as_str()),
+        // Stamps do not say what was delivered, nor does a record rebuilt from them: better not at all than twice.
+        Some(past) if past.shown().is_none_or(Shown::is_empty) && past.prompt_delivered.is_none() => false,
+        Some(past) => past.prompt_delivered != Some(prompt_hash(past.salt, prompt).as_str()),
     }
 }
 
@@ -160,9 +161,10 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
 /// `4bfc71d6, reported 3h ago`.
 fn kept(past: &Memory<'_>, id: &str, inputs: &Inputs<'_>) -> String {
     match past.known {
-        Some((Provenance::Reported, at)) => {
+        Some((Provenance::Reported, Some(at))) => {
             format!("{id}, reported {} ago", units::span(units::since(at, inputs.now.wall_ms)))
         }
+        Some((Provenance::Reported, None)) => format!("{id}, reported"),
         Some((Provenance::Assigned, _)) => format!("{id}, assigned"),
         None => id.to_owned(),
     }

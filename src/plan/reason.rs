@@ -307,6 +307,7 @@ mod millis_or_none {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    #[expect(clippy::ref_option, reason = "the signature serde calls")]
     pub(super) fn serialize<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
         time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
     }

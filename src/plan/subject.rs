@@ -63,8 +63,8 @@ pub(super) struct Memory<'a> {
     pub sources: &'a [PathBuf],
     /// The conversation's id.
     pub conversation: Option<&'a str>,
-    /// How it is known, and since when (milliseconds since 1970).
-    pub known: Option<(Provenance, i64)>,
+    /// How it is known, and since when (milliseconds since 1970) where a record says.
+    pub known: Option<(Provenance, Option<i64>)>,
     pub prompt_delivered: Option<&'a str>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Memory<'a> {
             protect: record.protect,
             sources: &record.sources,
             conversation: record.conversation.as_ref().map(|c| c.id.as_str()),
-            known: record.conversation.as_ref().map(|c| (c.provenance, c.at.wall_ms)),
+            known: record.conversation.as_ref().map(|c| (c.provenance, Some(c.at.wall_ms))),
             prompt_delivered: record.prompt_delivered.as_deref(),
         }
     }
@@ -109,11 +109,11 @@ impl<'a> Memory<'a> {
             record: None,
             canonical: stamp.dir.as_deref(),
             salt: &stamp.salt,
-            fields: Some(&stamp.fields),
+            fields: (stamp.fields_version == fields::VERSION).then_some(&stamp.fields),
             protect: stamp.protect,
             sources: &stamp.sources,
             conversation: stamp.conversation.as_deref(),
-            known: None,
+            known: stamp.provenance.map(|provenance| (provenance, None)),
             prompt_delivered: None,
         }
     }
@@ -173,9 +173,9 @@ impl<'a> Subject<'a> {
             Some(ServerSeen::Unknown(words)) => Some(words.clone()),
             _ => None,
         };
-        let new = || match inputs.observed.servers.contains_key(&inputs.observed.socket) {
-            true => server(&inputs.observed.socket),
-            false => Some(format!("tmux on {} was not asked", inputs.observed.socket)),
+        let new = || match inputs.observed.servers.get(&inputs.observed.socket) {
+            Some(_) => server(&inputs.observed.socket),
+            None => Some(format!("tmux on {} was not asked", inputs.observed.socket)),
         };
         if let Some(damaged) = inputs.recorded.damage(self.name) {
             return Some(damaged.to_string());

@@ -117,15 +117,14 @@ fn groups<'a, 'b>(lines: &'b [Line<'a>]) -> Vec<Vec<&'b Line<'a>>> {
     let mut groups: Vec<Vec<&Line<'_>>> = Vec::new();
     for line in lines {
         let key = line.group();
-        match places.get(&key) {
-            Some(place) => groups[*place].push(line),
-            None => {
-                if line.notes.is_empty() && sizes.get(&key).is_some_and(|size| *size >= GROUP) {
-                    places.insert(key, groups.len());
-                }
-                groups.push(vec![line]);
-            }
+        if let Some(place) = places.get(&key) {
+            groups[*place].push(line);
+            continue;
         }
+        if line.notes.is_empty() && sizes.get(&key).is_some_and(|size| *size >= GROUP) {
+            places.insert(key, groups.len());
+        }
+        groups.push(vec![line]);
     }
     groups
 }
@@ -198,7 +197,7 @@ fn wrapped(text: &mut String, first: &str, further: &str, parts: &[String]) {
         if !empty && row.chars().count() + part.chars().count() + 2 > WIDTH {
             text.push_str(row.trim_end());
             text.push('\n');
-            row = further.to_owned();
+            further.clone_into(&mut row);
             empty = true;
         }
         let _ = write!(row, "{}{part}{comma}", if empty { "" } else { " " });

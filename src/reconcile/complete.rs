@@ -10,11 +10,7 @@ const QUICK_END_MS: u64 = 10_000;
 
 /// Brings `recorded` up to what was seen; returns the names of records that changed. `executed` says of a session and a
 /// generation whether its program was exec'd, as the shim's mark tells.
-pub fn complete(
-    recorded: &mut Recorded,
-    observed: &Observed,
-    executed: &dyn Fn(&Record, u32) -> bool,
-) -> Vec<Name> {
+pub fn complete(recorded: &mut Recorded, observed: &Observed, executed: &dyn Fn(&Record, u32) -> bool) -> Vec<Name> {
     let mut changed = Vec::new();
     for (name, record) in &mut recorded.records {
         let before = record.clone();

@@ -16,8 +16,8 @@ use crate::state::launch_files;
 use crate::state::record::{Ended, EndedHow, Phase, Record};
 use crate::state::store::Store;
 
-use super::ledger::Ledger;
 use super::census::Claim;
+use super::ledger::Ledger;
 use super::reap::{self, Target};
 use super::scopes;
 use super::terminals::{self, Terminals};
@@ -232,9 +232,8 @@ pub fn word(action: &Action) -> &'static str {
 /// Pane processes of the agent: the one seen, and the one recorded in this boot.
 fn agent_roots(record: Option<&Record>, seen: Option<&Seen>, boot: &BootId) -> Vec<ProcessKey> {
     let mut roots = Vec::new();
-    match seen.map(|seen| &seen.agent) {
-        Some(AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. }) => roots.push(pane.process),
-        _ => {}
+    if let Some(AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. }) = seen.map(|seen| &seen.agent) {
+        roots.push(pane.process);
     }
     let launches = record.map(|record| record.launches.as_slice()).unwrap_or_default();
     roots.extend(launches.iter().filter(|launch| launch.boot == *boot).filter_map(|launch| launch.process));
@@ -269,8 +268,9 @@ fn agent_units(record: Option<&Record>, boot: &BootId) -> Vec<String> {
 
 fn tab_units(record: Option<&Record>, only: Option<&Name>, boot: &BootId) -> Vec<String> {
     let Some(record) = record else { return Vec::new() };
-    let tabs = record.tabs.iter().filter(|(name, tab)| {
-        tab.scoped && tab.boot.as_ref() == Some(boot) && only.is_none_or(|only| only == *name)
-    });
+    let tabs = record
+        .tabs
+        .iter()
+        .filter(|(name, tab)| tab.scoped && tab.boot.as_ref() == Some(boot) && only.is_none_or(|only| only == *name));
     tabs.map(|(name, _)| scopes::tab(record.id, name)).collect()
 }

@@ -10,6 +10,7 @@ use crate::host::secrets::Fetcher;
 use crate::host::tmux::{PaneId, Place, Socket, StampText};
 use crate::observe::observed::{AgentSeen, Observed, Seen, ServerSeen, TabSeen};
 use crate::plan::action::{Action, Item, Mode};
+use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::rebuild::{self, PaneFacts};
 use crate::state::record::{Record, SessionId, TabRecord};
@@ -42,7 +43,7 @@ impl Execution<'_> {
         self.adopt(items, ledger);
         for item in items {
             match &item.action {
-                Action::Adjust => self.adjust(&item.session, ledger),
+                Action::Adjust => self.adjust(item, ledger),
                 Action::Move { from } => self.rename(from, &item.session, ledger),
                 _ => {}
             }
@@ -140,13 +141,18 @@ impl Execution<'_> {
         }
     }
 
-    fn adjust(&self, name: &Name, ledger: &mut Ledger<'_>) {
+    fn adjust(&self, item: &Item, ledger: &mut Ledger<'_>) {
+        let name = &item.session;
+        let owned = |reason: &Reason| matches!(reason, Reason::Adjusted { field } if field == "sources");
+        let own = item.reasons.iter().any(owned);
         let Some(session) = self.desired.sessions.get(name) else { return };
         ledger.change(name, |record| {
             record.title.clone_from(&session.title);
             record.stop_grace_ms = u64::try_from(session.stop_grace.as_millis()).ok();
             record.protect |= session.protect;
-            record.sources.clone_from(&self.desired.sources);
+            if own {
+                record.sources.clone_from(&self.desired.sources);
+            }
         });
         let result = ledger.save(std::slice::from_ref(name)).and_then(|()| self.restamp(name, ledger));
         ledger.note(name, "adjust", result.err());
@@ -225,9 +231,10 @@ impl Execution<'_> {
         let begun = self.host.now();
         loop {
             let terminals = self.terminals(records(), ledger)?;
-            let alive = ids.iter().flat_map(|id| terminals.of(*id)).any(|terminal| {
-                terminal.stamp.tab.is_none() && terminal.pane.end.is_none()
-            });
+            let alive = ids
+                .iter()
+                .flat_map(|id| terminals.of(*id))
+                .any(|terminal| terminal.stamp.tab.is_none() && terminal.pane.end.is_none());
             if !alive || self.host.now().since(&begun) >= super::reap::CONFIRM {
                 return Ok(terminals);
             }
@@ -246,7 +253,14 @@ impl Execution<'_> {
         let session = self.desired.sessions.get(&item.session).ok_or("it is not in the fleet file")?;
         let recorded = ledger.recorded.records.get(&item.session);
         let restored = ledger.recorded.tombstones.get(&item.session).map(|tombstone| &tombstone.record);
-        let record = recorded.or_else(|| restored.filter(|_| matches!(mode, Mode::Resume { .. })));
+        // An operator's decisions about the buried session do not bind the one that comes back.
+        let restored = restored.filter(|_| matches!(mode, Mode::Resume { .. })).map(|buried| Record {
+            hold: None,
+            failures: 0,
+            protect: session.protect,
+            ..buried.clone()
+        });
+        let record = recorded.or(restored.as_ref());
         let site = match recorded {
             Some(record) => terminals.site(record, &self.setup.socket)?,
             None => {

@@ -94,7 +94,7 @@ impl Launcher<'_, '_> {
         loop {
             if self.host.interrupt() != Interrupt::None {
                 let rest: Vec<Opening> = self.queue.drain(..).collect();
-                self.tell(rest.iter().map(|opening| (opening, Progress::NotBegun)).collect());
+                self.tell(&rest.iter().map(|opening| (opening, Progress::NotBegun)).collect::<Vec<_>>());
             }
             let batch = self.due();
             if !batch.is_empty() {
@@ -130,7 +130,8 @@ impl Launcher<'_, '_> {
     fn open(&mut self, batch: Vec<Opening>) {
         self.last = Some(self.host.now());
         if let Err(words) = self.prepare(&batch) {
-            return self.tell(batch.iter().map(|opening| (opening, Progress::Failed(words.clone()))).collect());
+            return self
+                .tell(&batch.iter().map(|opening| (opening, Progress::Failed(words.clone()))).collect::<Vec<_>>());
         }
         let requests: Vec<OpenPane> = batch.iter().map(|opening| opening.pane.clone()).collect();
         let socket = batch[0].socket.clone();
@@ -139,7 +140,8 @@ impl Launcher<'_, '_> {
             // Nothing is known of any of them: their intents stand, and the next pass finds what came of them.
             Err(error) => {
                 let words = error.to_string();
-                return self.tell(batch.iter().map(|opening| (opening, Progress::Failed(words.clone()))).collect());
+                return self
+                    .tell(&batch.iter().map(|opening| (opening, Progress::Failed(words.clone()))).collect::<Vec<_>>());
             }
         };
         let table = self.host.table().ok();
@@ -159,7 +161,7 @@ impl Launcher<'_, '_> {
                 }
             }
         }
-        self.tell(steps.iter().map(|(opening, step)| (opening, step.clone())).collect());
+        self.tell(&steps.iter().map(|(opening, step)| (opening, step.clone())).collect::<Vec<_>>());
     }
 
     fn prepare(&mut self, batch: &[Opening]) -> Result<(), String> {
@@ -167,7 +169,10 @@ impl Launcher<'_, '_> {
         for opening in batch {
             let files = &opening.files;
             // Of an earlier try at this generation that was cut off before its pane was opened.
-            files.remove(self.host).and_then(|()| files.write_spec(self.host, &opening.spec)).map_err(|e| e.to_string())?;
+            files
+                .remove(self.host)
+                .and_then(|()| files.write_spec(self.host, &opening.spec))
+                .map_err(|e| e.to_string())?;
         }
         Ok(())
     }
@@ -185,12 +190,12 @@ impl Launcher<'_, '_> {
             }
             None => true,
         });
-        self.tell(steps.iter().map(|(opening, step)| (opening, step.clone())).collect());
+        self.tell(&steps.iter().map(|(opening, step)| (opening, step.clone())).collect::<Vec<_>>());
     }
 
-    fn tell(&mut self, steps: Vec<(&Opening, Progress)>) {
+    fn tell(&mut self, steps: &[(&Opening, Progress)]) {
         if !steps.is_empty() {
-            self.ledger.progress(&steps);
+            self.ledger.progress(steps);
         }
     }
 }

@@ -168,8 +168,7 @@ impl<'a> Ledger<'a> {
             match (&opening.tab, step) {
                 (None, Progress::Opened(opened, process)) => {
                     let server = self.host.table().ok().and_then(|t| t.running(opened.server).map(|p| p.key));
-                    self.terminals
-                        .insert(opening.session.clone(), (opening.socket.clone(), opened.session.clone()));
+                    self.terminals.insert(opening.session.clone(), (opening.socket.clone(), opened.session.clone()));
                     self.change(&opening.session, |record| {
                         if let Some(launch) = record.launches.last_mut() {
                             launch.phase = Phase::Opened;

@@ -184,8 +184,7 @@ impl Workshop<'_> {
                 let kind = self.desired.kinds.get(&session.kind);
                 let id = kind.and_then(|kind| assign::mint(kind, &session.invocation));
                 let at = self.host.now();
-                record.conversation =
-                    id.clone().map(|id| Conversation { id, provenance: Provenance::Assigned, at });
+                record.conversation = id.clone().map(|id| Conversation { id, provenance: Provenance::Assigned, at });
                 id
             }
         }

@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
 use crate::host::secrets::Fetcher;
 use crate::host::tmux::Socket;
+use crate::observe::conversation;
 use crate::observe::look::{self, Ask};
 use crate::observe::observed::Observed;
 use crate::plan::action::{Action, Item};
@@ -150,16 +151,21 @@ impl<'a> Reconciler<'a> {
             servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
             dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
             launch_dir: &launch_dir,
-            process_names: &desired.kinds.iter().map(|(name, kind)| (name.clone(), kind.process_names.clone())).collect(),
+            process_names: &desired
+                .kinds
+                .iter()
+                .map(|(name, kind)| (name.clone(), kind.process_names.clone()))
+                .collect(),
             unmanaged: self.setup.unmanaged,
         };
-        let observed = look::look(self.host, &ask);
+        let mut observed = look::look(self.host, &ask);
         let marks: BTreeSet<PathBuf> =
             self.host.list(&launch_dir).unwrap_or_default().iter().map(|name| launch_dir.join(name)).collect();
         let executed = |record: &Record, generation: u32| {
             marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };
         let changed = complete(&mut recorded, &observed, &executed);
+        conversation::add(&mut observed, &recorded, desired.sessions.keys());
         Ok(Situation { recorded, observed, changed })
     }
 

@@ -198,7 +198,8 @@ impl<'a> Sweep<'a> {
     }
 
     fn finish(&mut self, group: &[usize]) {
-        let everyone: BTreeSet<ProcessKey> = group.iter().flat_map(|index| self.known[*index].iter().copied()).collect();
+        let everyone: BTreeSet<ProcessKey> =
+            group.iter().flat_map(|index| self.known[*index].iter().copied()).collect();
         let alive = self.host.wait_gone(&everyone, Duration::ZERO);
         for index in group {
             for key in self.known[*index].intersection(&alive).copied().collect::<Vec<_>>() {

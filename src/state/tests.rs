@@ -1,4 +1,4 @@
-//! What the tests of this module share: a disk on std::fs, one that stops, and a record.
+//! What the tests of this module share: a disk on `std::fs`, one that stops, and a record.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -96,7 +96,7 @@ pub fn launch(generation: u32) -> Launch {
     }
 }
 
-/// A disk on std::fs that can be told to stop: after `left` more effects every call fails, as if the process had been
+/// A disk on `std::fs` that can be told to stop: after `left` more effects every call fails, as if the process had been
 /// killed there.
 #[derive(Default)]
 pub struct TestDisk {

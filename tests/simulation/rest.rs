@@ -5,7 +5,6 @@ use farhelm::host::sim::{Faults, What};
 use farhelm::plan::action::{Action, Item};
 use farhelm::plan::reason::Reason;
 use farhelm::plan::{Plan, Request, Trigger};
-use farhelm::reconcile::pass::is_actionable;
 use farhelm::state::record::HoldKind;
 
 use crate::apply::{Applied, socket};
@@ -68,7 +67,10 @@ fn finish(schedule: &mut Schedule, request: &Request) -> Option<Plan> {
 }
 
 fn at_rest(plan: &Plan) -> bool {
-    !plan.items.iter().any(|item| is_actionable(&item.action))
+    let idle = |action: &Action| {
+        matches!(action, Action::Unchanged | Action::Waiting(_) | Action::Blocked(_) | Action::Unknown)
+    };
+    plan.items.iter().all(|item| idle(&item.action))
 }
 
 fn check_plan(schedule: &Schedule, plan: &Plan) {

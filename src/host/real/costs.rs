@@ -35,6 +35,7 @@ fn requests(prefix: &str, count: usize) -> Vec<OpenPane> {
 
 #[test]
 #[ignore = "a measurement"]
+#[allow(clippy::print_stderr, reason = "its figures")]
 fn costs() {
     let tmux = TestTmux::new();
     let line = |what: &str, time: Duration| eprintln!("{what}: {:.1} ms", time.as_secs_f64() * 1000.0);

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::Machine;
 use super::command::Output;
-use crate::host::tmux::{OpenPane, Opened, PaneId, Panes, Socket, StampText, Tmux, TmuxError, TmuxSession};
+use crate::host::tmux::{OpenPane, Opened, Pane, PaneId, Panes, Socket, StampText, Tmux, TmuxError, TmuxSession};
 
 mod client;
 mod listing;
@@ -45,12 +45,13 @@ fn socket_dir() -> String {
 
 impl Tmux for Machine {
     fn panes(&self, socket: &Socket) -> Result<Panes, TmuxError> {
-        let output = match self.ask(socket, &["list-panes", "-a", "-F", listing::FORMAT]) {
-            Err(TmuxError::Failed(words)) if words == NO_SESSION => return self.no_panes(socket),
-            other => other?,
-        };
-        let text = String::from_utf8_lossy(&output.stdout);
-        listing::parse(&text).map_err(TmuxError::Failed)?.map_or_else(|| self.no_panes(socket), Ok)
+        let panes = self.list(socket)?;
+        if !panes.panes.iter().any(has_unknown_end) {
+            return Ok(panes);
+        }
+        // tmux 3.3a now and then misses that a process has ended, and leaves it a zombie until another child of its ends.
+        self.call(socket, &["run-shell", "true"], None)?;
+        self.list(socket)
     }
 
     fn open(&self, socket: &Socket, requests: &[OpenPane]) -> Result<Vec<Result<Opened, TmuxError>>, TmuxError> {
@@ -90,6 +91,15 @@ impl Tmux for Machine {
 }
 
 impl Machine {
+    fn list(&self, socket: &Socket) -> Result<Panes, TmuxError> {
+        let output = match self.ask(socket, &["list-panes", "-a", "-F", listing::FORMAT]) {
+            Err(TmuxError::Failed(words)) if words == NO_SESSION => return self.no_panes(socket),
+            other => other?,
+        };
+        let text = String::from_utf8_lossy(&output.stdout);
+        listing::parse(&text).map_err(TmuxError::Failed)?.map_or_else(|| self.no_panes(socket), Ok)
+    }
+
     /// The answer of a server without any session (`exit-empty off`).
     fn no_panes(&self, socket: &Socket) -> Result<Panes, TmuxError> {
         let output = self.ask(socket, &["display-message", "-p", "#{pid}"])?;
@@ -118,6 +128,11 @@ impl Machine {
         let failure = if serious.is_empty() { failure(&output) } else { TmuxError::Failed(serious.join("; ")) };
         Err(self.explained(failure))
     }
+}
+
+/// Whether tmux knows that the pane's process has ended, and not how.
+fn has_unknown_end(pane: &Pane) -> bool {
+    pane.end.is_some_and(|end| end.status.is_none() && end.signal.is_none())
 }
 
 /// What tmux complained of, a line each.

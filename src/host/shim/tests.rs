@@ -20,6 +20,7 @@ const BEGIN: &str = "===begin===\n";
 const ACT: [&str; 4] = ["host::shim::tests::act_as_the_shim", "--exact", "--nocapture", "--test-threads=1"];
 
 #[test]
+#[allow(clippy::exit, reason = "this test is the shim's process")]
 fn act_as_the_shim() {
     let Some(spec) = std::env::var_os(SPEC) else { return };
     print!("\n{BEGIN}");

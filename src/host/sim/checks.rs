@@ -7,7 +7,7 @@ use super::table::Proc;
 
 impl Machine {
     /// A signal is about to be sent by farhelm.
-    pub fn check_signal(&mut self, key: ProcessKey, signal: Signal) {
+    pub(super) fn check_signal(&mut self, key: ProcessKey, signal: Signal) {
         let own = self.farhelm.key;
         let server = self.servers.iter().any(|server| server.process == key);
         let words = match self.table.row(key) {
@@ -21,7 +21,7 @@ impl Machine {
     }
 
     /// farhelm has opened a pane whose first process is `key`.
-    pub fn check_opened(&mut self, key: ProcessKey) {
+    pub(super) fn check_opened(&mut self, key: ProcessKey) {
         let Some(origin) = self.table.origin(key).cloned().filter(|origin| origin.tab.is_none()) else { return };
         let beside = |pane: &super::servers::PaneState| {
             let other = super::servers::origin_of(&pane.stamp);
@@ -34,7 +34,7 @@ impl Machine {
     }
 
     /// An agent has begun.
-    pub fn check_run(&mut self, run: &AgentRun) {
+    pub(super) fn check_run(&mut self, run: &AgentRun) {
         let found = [self.beside_another(run), self.beside_leftovers(run), self.wrong_conversation(run)];
         for words in found.into_iter().flatten() {
             self.violation(words);
@@ -69,7 +69,7 @@ impl Machine {
     }
 
     /// Living processes that can be known as a session's own.
-    pub fn remains(&self, session: &str) -> Vec<ProcessKey> {
+    pub(super) fn remains(&self, session: &str) -> Vec<ProcessKey> {
         let known = |p: &&Proc| !p.zombie && !p.habits.unreadable && p.markers.session.as_deref() == Some(session);
         self.table.all().filter(known).filter(|p| p.origin.is_some()).map(|p| p.key).collect()
     }

@@ -22,18 +22,18 @@ pub(super) struct Files {
     files: BTreeMap<PathBuf, File>,
     dirs: BTreeSet<PathBuf>,
     /// Directories by another spelling.
-    pub links: BTreeMap<PathBuf, PathBuf>,
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// Removed, and the removal not yet on the disk.
     ghosts: BTreeMap<PathBuf, Vec<u8>>,
     /// Held locks.
-    pub locks: Rc<RefCell<BTreeSet<PathBuf>>>,
+    pub(super) locks: Rc<RefCell<BTreeSet<PathBuf>>>,
 }
 
 /// A lock of farhelm, released when dropped.
 #[derive(Debug)]
 pub(super) struct HeldLock {
-    pub locks: Rc<RefCell<BTreeSet<PathBuf>>>,
-    pub path: PathBuf,
+    pub(super) locks: Rc<RefCell<BTreeSet<PathBuf>>>,
+    pub(super) path: PathBuf,
 }
 
 impl Lock for HeldLock {}
@@ -59,7 +59,7 @@ pub(super) fn fault(doing: &'static str, path: &Path, fault: DiskFault) -> DiskE
 }
 
 impl Files {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dirs = [PathBuf::from("/")].into_iter().collect();
         Self {
             files: BTreeMap::new(),
@@ -70,7 +70,7 @@ impl Files {
         }
     }
 
-    pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+    pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
         if self.dirs.contains(path) {
             return Err(fault("read", path, DiskFault::WrongType));
         }
@@ -81,7 +81,7 @@ impl Files {
         Ok(file.bytes.clone())
     }
 
-    pub fn list(&self, dir: &Path) -> Result<Vec<String>, DiskError> {
+    pub(super) fn list(&self, dir: &Path) -> Result<Vec<String>, DiskError> {
         if self.files.contains_key(dir) {
             return Err(fault("list", dir, DiskFault::WrongType));
         }
@@ -95,7 +95,7 @@ impl Files {
         Ok(names.into_iter().collect())
     }
 
-    pub fn make_dir(&mut self, dir: &Path) -> Result<(), DiskError> {
+    pub(super) fn make_dir(&mut self, dir: &Path) -> Result<(), DiskError> {
         for part in dir.ancestors() {
             if self.files.contains_key(part) {
                 return Err(fault("make directory", dir, DiskFault::WrongType));
@@ -116,14 +116,14 @@ impl Files {
     }
 
     /// Replaces one file durably; its directory is synced, so that earlier removals in it are durable too.
-    pub fn replace(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    pub(super) fn replace(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
         self.check_parent("replace", path)?;
         self.ghosts.retain(|ghost, _| ghost.parent() != path.parent());
         self.files.insert(path.to_owned(), File { bytes: bytes.to_owned(), durable: Some(bytes.to_owned()) });
         Ok(())
     }
 
-    pub fn create(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    pub(super) fn create(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
         self.check_parent("create", path)?;
         if self.files.contains_key(path) {
             return Err(fault("create", path, DiskFault::Exists));
@@ -132,14 +132,14 @@ impl Files {
         Ok(())
     }
 
-    pub fn append(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    pub(super) fn append(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
         self.check_parent("append to", path)?;
         let file = self.files.entry(path.to_owned()).or_insert(File { bytes: Vec::new(), durable: None });
         file.bytes.extend_from_slice(bytes);
         Ok(())
     }
 
-    pub fn remove(&mut self, path: &Path) -> Result<(), DiskError> {
+    pub(super) fn remove(&mut self, path: &Path) -> Result<(), DiskError> {
         if self.dirs.contains(path) {
             return Err(fault("remove", path, DiskFault::WrongType));
         }
@@ -149,7 +149,7 @@ impl Files {
         Ok(())
     }
 
-    pub fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {
+    pub(super) fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {
         let real = self.links.get(dir).map_or(dir, PathBuf::as_path);
         if self.files.contains_key(real) {
             return Err(fault("resolve", dir, DiskFault::WrongType));
@@ -157,18 +157,18 @@ impl Files {
         if self.dirs.contains(real) { Ok(real.to_owned()) } else { Err(fault("resolve", dir, DiskFault::Missing)) }
     }
 
-    pub fn remove_dir(&mut self, dir: &Path) {
+    pub(super) fn remove_dir(&mut self, dir: &Path) {
         self.dirs.retain(|path| !path.starts_with(dir));
         self.files.retain(|path, _| !path.starts_with(dir));
     }
 
     /// The paths of all files, for checks.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
     /// The power goes: what was not synced is lost, cut, or kept, and what was removed may be back.
-    pub fn lose_power(&mut self, random: &mut Random) {
+    pub(super) fn lose_power(&mut self, random: &mut Random) {
         self.locks.borrow_mut().clear();
         let ghosts = std::mem::take(&mut self.ghosts);
         self.files.retain(|_, file| {

@@ -37,6 +37,7 @@ pub struct Happened {
 
 /// The sorts of things that happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are what their variants name")]
 pub enum What {
     /// farhelm opened or respawned a pane.
     Opened { pane: String, respawned: bool },
@@ -117,9 +118,9 @@ pub(super) fn flag_value(argv: &[String], flag: &str) -> Option<String> {
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     /// In order.
-    pub happened: Vec<Happened>,
+    pub(super) happened: Vec<Happened>,
     /// Every exec of an agent.
-    pub runs: Vec<AgentRun>,
+    pub(super) runs: Vec<AgentRun>,
     /// What must not have happened, in words.
-    pub violations: Vec<String>,
+    pub(super) violations: Vec<String>,
 }

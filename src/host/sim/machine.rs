@@ -68,43 +68,43 @@ impl PartialOrd for Scheduled {
 /// The run of farhelm that uses the ports at present.
 #[derive(Debug)]
 pub(super) struct Farhelm {
-    pub key: ProcessKey,
-    pub alive: bool,
+    pub(super) key: ProcessKey,
+    pub(super) alive: bool,
     /// Effects this run has had.
-    pub effects: u64,
+    pub(super) effects: u64,
     /// It is killed at this effect; `true` before the effect takes place, `false` after.
-    pub killed_at: Option<(u64, bool)>,
+    pub(super) killed_at: Option<(u64, bool)>,
     /// When the operator presses Ctrl-C, and presses it again.
-    pub interrupts: [Option<u64>; 2],
+    pub(super) interrupts: [Option<u64>; 2],
 }
 
 /// The machine.
 #[derive(Debug)]
 pub(super) struct Machine {
-    pub random: Random,
+    pub(super) random: Random,
     /// Milliseconds since the world began.
-    pub time: u64,
+    pub(super) time: u64,
     /// When this boot was.
-    pub booted_at: u64,
-    pub boots: u32,
+    pub(super) booted_at: u64,
+    pub(super) boots: u32,
     /// The wall clock at the beginning, steps included.
-    pub wall_at_zero: i64,
+    pub(super) wall_at_zero: i64,
     queue: BinaryHeap<Reverse<Scheduled>>,
     order: u64,
-    pub table: Table,
-    pub servers: Vec<Server>,
-    pub files: Files,
-    pub faults: Faults,
-    pub farhelm: Farhelm,
+    pub(super) table: Table,
+    pub(super) servers: Vec<Server>,
+    pub(super) files: Files,
+    pub(super) faults: Faults,
+    pub(super) farhelm: Farhelm,
     /// Shims that have read their spec and not yet become the program.
-    pub launching: BTreeMap<ProcessKey, Spec>,
+    pub(super) launching: BTreeMap<ProcessKey, Spec>,
     /// A systemd user manager runs.
-    pub scopes: bool,
-    pub ledger: Ledger,
+    pub(super) scopes: bool,
+    pub(super) ledger: Ledger,
 }
 
 impl Machine {
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let pid_max = i32::try_from(random.range(150, 400)).unwrap_or(300);
         let nobody = ProcessKey { pid: 0, start: 0 };
@@ -130,7 +130,7 @@ impl Machine {
     }
 
     /// What is there after a boot: pid 1, another account's daemon, and our login shell.
-    pub fn boot_up(&mut self) {
+    pub(super) fn boot_up(&mut self) {
         self.time += 10;
         let init = Spawn { comm: "init", foreign: true, ..Spawn::default() };
         self.spawn(0, init);
@@ -146,7 +146,7 @@ impl Machine {
     }
 
     /// A new run of farhelm, below a shell of its own or below `parent`.
-    pub fn start_farhelm(&mut self, parent: Option<Pid>) {
+    pub(super) fn start_farhelm(&mut self, parent: Option<Pid>) {
         let parent = parent.unwrap_or_else(|| self.spawn(1, Spawn { comm: "bash", ..Spawn::default() }).pid);
         let key = self.spawn(parent, Spawn { comm: "farhelm", ..Spawn::default() });
         self.files.locks.borrow_mut().clear();
@@ -155,7 +155,7 @@ impl Machine {
     }
 
     /// The run of farhelm is over.
-    pub fn end_farhelm(&mut self) {
+    pub(super) fn end_farhelm(&mut self) {
         if std::mem::replace(&mut self.farhelm.alive, false) {
             let (key, shell) = (self.farhelm.key, self.table.parent(self.farhelm.key));
             self.die(key, super::table::End::Exited(0));
@@ -165,23 +165,23 @@ impl Machine {
         }
     }
 
-    pub fn now(&self) -> Moment {
+    pub(super) fn now(&self) -> Moment {
         Moment {
             boot_ms: self.time - self.booted_at,
             wall_ms: self.wall_at_zero + i64::try_from(self.time).unwrap_or(0),
         }
     }
 
-    pub fn boot_id(&self) -> BootId {
+    pub(super) fn boot_id(&self) -> BootId {
         BootId(format!("00000000-0000-4000-8000-{:012}", self.boots))
     }
 
     /// The present in clock ticks of this boot.
-    pub fn ticks(&self) -> u64 {
+    pub(super) fn ticks(&self) -> u64 {
         (self.time - self.booted_at) / TICK_MS
     }
 
-    pub fn interrupt(&self) -> Interrupt {
+    pub(super) fn interrupt(&self) -> Interrupt {
         let due = |at: Option<u64>| at.is_some_and(|at| at <= self.time);
         match self.farhelm.interrupts {
             [_, second] if due(second) => Interrupt::Abandon,
@@ -190,23 +190,23 @@ impl Machine {
         }
     }
 
-    pub fn schedule(&mut self, after: u64, event: Event) {
+    pub(super) fn schedule(&mut self, after: u64, event: Event) {
         self.order += 1;
         self.queue.push(Reverse(Scheduled { at: self.time + after, order: self.order, event }));
     }
 
     /// When the next thing happens.
-    pub fn next_event(&self) -> Option<u64> {
+    pub(super) fn next_event(&self) -> Option<u64> {
         self.queue.peek().map(|next| next.0.at)
     }
 
     /// Forgets all that was going to happen: the machine is switched off.
-    pub fn clear_events(&mut self) {
+    pub(super) fn clear_events(&mut self) {
         self.queue.clear();
     }
 
     /// Lets `ms` milliseconds go by, and happen what happens in them.
-    pub fn pass_time(&mut self, ms: u64) {
+    pub(super) fn pass_time(&mut self, ms: u64) {
         let until = self.time + ms;
         while self.next_event().is_some_and(|at| at <= until) {
             let Some(Reverse(next)) = self.queue.pop() else { break };
@@ -236,30 +236,30 @@ impl Machine {
     }
 
     /// Notes what happened.
-    pub fn happened(&mut self, origin: Option<Origin>, what: What) {
+    pub(super) fn happened(&mut self, origin: Option<Origin>, what: What) {
         let happened = Happened { at: self.time, effect: 0, origin, what };
         self.ledger.happened.push(happened);
     }
 
     /// Notes an effect of farhelm.
-    pub fn effected(&mut self, origin: Option<Origin>, what: What) {
+    pub(super) fn effected(&mut self, origin: Option<Origin>, what: What) {
         let happened = Happened { at: self.time, effect: self.farhelm.effects, origin, what };
         self.ledger.happened.push(happened);
     }
 
-    pub fn note(&mut self, words: impl Into<String>) {
+    pub(super) fn note(&mut self, words: impl Into<String>) {
         self.happened(None, What::Note(words.into()));
     }
 
     /// Notes what must not happen.
-    pub fn violation(&mut self, words: impl Into<String>) {
+    pub(super) fn violation(&mut self, words: impl Into<String>) {
         let words = words.into();
         self.note(format!("VIOLATION: {words}"));
         self.ledger.violations.push(format!("at {}ms, effect {}: {words}", self.time, self.farhelm.effects));
     }
 
     /// The machine loses power and boots again.
-    pub fn reboot(&mut self) {
+    pub(super) fn reboot(&mut self) {
         self.note("the machine reboots");
         self.farhelm.alive = false;
         self.clear_events();

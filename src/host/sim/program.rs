@@ -8,19 +8,19 @@ use super::random::Random;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Habits {
     /// On SIGTERM.
-    pub term: OnTerm,
+    pub(super) term: OnTerm,
     /// SIGHUP does nothing to it.
-    pub hup_proof: bool,
+    pub(super) hup_proof: bool,
     /// It ends by itself: milliseconds after its exec, and the status.
-    pub exits: Option<(u64, i32)>,
+    pub(super) exits: Option<(u64, i32)>,
     /// Children it makes after its exec.
-    pub broods: Vec<Brood>,
+    pub(super) broods: Vec<Brood>,
     /// Children it makes when SIGTERM arrives.
-    pub term_broods: Vec<Brood>,
+    pub(super) term_broods: Vec<Brood>,
     /// For so many milliseconds after a SIGKILL it sits in the kernel (state D).
-    pub uninterruptible_ms: u64,
+    pub(super) uninterruptible_ms: u64,
     /// Its environment cannot be read, although it is ours.
-    pub unreadable: bool,
+    pub(super) unreadable: bool,
 }
 
 /// What SIGTERM does.
@@ -39,17 +39,17 @@ pub(super) enum OnTerm {
 #[derive(Debug, Clone)]
 pub(super) struct Brood {
     /// Milliseconds until the first.
-    pub after: u64,
+    pub(super) after: u64,
     /// Milliseconds between two.
-    pub every: u64,
+    pub(super) every: u64,
     /// How many.
-    pub count: u32,
+    pub(super) count: u32,
     /// Each leaves its parent (setsid, double fork): it belongs to pid 1 at once.
-    pub detached: bool,
+    pub(super) detached: bool,
     /// Each drops the environment it was given (`env -i`).
-    pub scrubbed: bool,
+    pub(super) scrubbed: bool,
     /// What each does.
-    pub habits: Rc<Habits>,
+    pub(super) habits: Rc<Habits>,
 }
 
 /// Names of all programs that can be run. A name may carry a prefix up to its last `_`, so that several kinds of agent

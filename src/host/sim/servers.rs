@@ -14,35 +14,35 @@ use super::table::{End, Spawn};
 /// A pane as its server has it.
 #[derive(Debug, Clone)]
 pub(super) struct PaneState {
-    pub session: u64,
+    pub(super) session: u64,
     /// Its process; of a dead pane, the one it had.
-    pub process: ProcessKey,
-    pub end: Option<PaneEnd>,
-    pub stamp: StampText,
+    pub(super) process: ProcessKey,
+    pub(super) end: Option<PaneEnd>,
+    pub(super) stamp: StampText,
     /// Dead panes stay.
-    pub remains: bool,
+    pub(super) remains: bool,
     /// farhelm opened it.
-    pub ours: bool,
+    pub(super) ours: bool,
 }
 
 /// A tmux session as its server has it.
 #[derive(Debug, Clone)]
 pub(super) struct SessionState {
-    pub name: String,
-    pub clients: u32,
+    pub(super) name: String,
+    pub(super) clients: u32,
 }
 
 /// A server.
 #[derive(Debug)]
 pub(super) struct Server {
-    pub socket: PathBuf,
+    pub(super) socket: PathBuf,
     /// The socket's file leads to it.
-    pub listens: bool,
-    pub process: ProcessKey,
-    pub sessions: BTreeMap<u64, SessionState>,
-    pub panes: BTreeMap<u64, PaneState>,
+    pub(super) listens: bool,
+    pub(super) process: ProcessKey,
+    pub(super) sessions: BTreeMap<u64, SessionState>,
+    pub(super) panes: BTreeMap<u64, PaneState>,
     /// It answers nothing before that time.
-    pub hangs_until: u64,
+    pub(super) hangs_until: u64,
     next: u64,
 }
 
@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    pub fn list(&self) -> Panes {
+    pub(super) fn list(&self) -> Panes {
         let panes = self.panes.iter().map(|(id, pane)| self.pane(*id, pane)).collect();
         Panes { server: self.process.pid, panes }
     }
@@ -90,12 +90,12 @@ pub(super) fn origin_of(stamp: &StampText) -> Option<Origin> {
 
 impl Machine {
     /// The server that answers on `socket`.
-    pub fn server_at(&self, socket: &Path) -> Option<usize> {
+    pub(super) fn server_at(&self, socket: &Path) -> Option<usize> {
         self.servers.iter().position(|server| server.listens && server.socket == socket)
     }
 
     /// A server starts.
-    pub fn start_server(&mut self, socket: &Path, ours: bool) -> usize {
+    pub(super) fn start_server(&mut self, socket: &Path, ours: bool) -> usize {
         let argv = vec!["tmux".to_owned(), "-S".to_owned(), socket.display().to_string()];
         let process = self.spawn(1, Spawn { comm: "tmux: server", argv, ..Spawn::default() });
         let beside =
@@ -117,7 +117,7 @@ impl Machine {
     }
 
     /// Opens one pane on a server, as tmux does with one line of a script.
-    pub fn open_pane(&mut self, server: usize, request: &OpenPane, ours: bool) -> Result<Opened, TmuxError> {
+    pub(super) fn open_pane(&mut self, server: usize, request: &OpenPane, ours: bool) -> Result<Opened, TmuxError> {
         let refuse = |words: String| Err(TmuxError::Failed(words));
         let host = &mut self.servers[server];
         let (session, pane, respawned) = match &request.place {
@@ -163,7 +163,7 @@ impl Machine {
     }
 
     /// Notes a violation when farhelm touches a pane it did not open.
-    pub fn check_pane(&mut self, server: usize, pane: u64, verb: &str) {
+    pub(super) fn check_pane(&mut self, server: usize, pane: u64, verb: &str) {
         let strange = self.servers[server].panes.get(&pane).is_some_and(|state| !state.ours);
         if strange {
             self.violation(format!("pane %{pane}, which is not ours, was {verb}"));
@@ -171,7 +171,7 @@ impl Machine {
     }
 
     /// Closes a pane: its process is hung up, as tmux does it.
-    pub fn close_pane(&mut self, server: usize, pane: u64) {
+    pub(super) fn close_pane(&mut self, server: usize, pane: u64) {
         let Some(state) = self.servers[server].panes.get(&pane).cloned() else { return };
         self.servers[server].forget(pane);
         if state.end.is_none() {
@@ -196,7 +196,7 @@ impl Machine {
     }
 
     /// The process of a pane has ended. `Some(true)`: tmux has collected it; `None`: it is no pane's process.
-    pub fn pane_ended(&mut self, key: ProcessKey, end: End) -> Option<bool> {
+    pub(super) fn pane_ended(&mut self, key: ProcessKey, end: End) -> Option<bool> {
         let found = self.servers.iter().enumerate().find_map(|(at, server)| {
             let pane = server.panes.iter().find(|(_, pane)| pane.process == key && pane.end.is_none())?;
             Some((at, *pane.0))
@@ -222,7 +222,7 @@ impl Machine {
     }
 
     /// When a server's process ends, the panes go and their processes are hung up.
-    pub fn server_ended(&mut self, key: ProcessKey) {
+    pub(super) fn server_ended(&mut self, key: ProcessKey) {
         let Some(at) = self.servers.iter().position(|server| server.process == key) else { return };
         let server = self.servers.swap_remove(at);
         self.note(format!("tmux server {key} on {} is gone", server.socket.display()));
@@ -232,7 +232,7 @@ impl Machine {
     }
 
     /// What SIGUSR1 does to a server.
-    pub fn recreate_socket(&mut self, key: ProcessKey) {
+    pub(super) fn recreate_socket(&mut self, key: ProcessKey) {
         let Some(at) = self.servers.iter().position(|server| server.process == key) else { return };
         let socket = self.servers[at].socket.clone();
         for server in self.servers.iter_mut().filter(|server| server.socket == socket) {
@@ -242,7 +242,7 @@ impl Machine {
     }
 
     /// What a call to the server on `socket` meets: nobody, no answer, or the server.
-    pub fn reach(&mut self, socket: &Socket) -> Result<usize, TmuxError> {
+    pub(super) fn reach(&mut self, socket: &Socket) -> Result<usize, TmuxError> {
         let at = self.server_at(socket.path()).ok_or_else(|| TmuxError::NoServer(socket.clone()))?;
         if self.servers[at].hangs_until > self.time {
             self.pass_time(super::tmux::DEADLINE_MS);

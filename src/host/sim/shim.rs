@@ -48,7 +48,7 @@ fn launch_in(argv: &[String]) -> Option<(PathBuf, Option<String>)> {
 
 impl Machine {
     /// A pane farhelm opened has its first process: a login shell on its way to the shim.
-    pub fn begin_shim(&mut self, key: ProcessKey) {
+    pub(super) fn begin_shim(&mut self, key: ProcessKey) {
         // An interactive shell ignores TERM and dies of HUP.
         self.take_up(key, Habits { term: OnTerm::Ignores, ..Habits::default() });
         if self.table.live(key).is_none_or(|shell| launch_in(&shell.argv).is_none()) {
@@ -63,7 +63,7 @@ impl Machine {
     }
 
     /// The login shell execs the shim, perhaps through a scope; the shim reads its spec.
-    pub fn run_shim(&mut self, key: ProcessKey) {
+    pub(super) fn run_shim(&mut self, key: ProcessKey) {
         let Some((path, unit)) = self.table.live(key).and_then(|shell| launch_in(&shell.argv)) else { return };
         if unit.is_some() && self.random.chance(self.faults.scope_fails) {
             return self.die(key, End::Exited(1));
@@ -102,7 +102,7 @@ impl Machine {
     }
 
     /// The shim becomes the program.
-    pub fn finish_shim(&mut self, key: ProcessKey) {
+    pub(super) fn finish_shim(&mut self, key: ProcessKey) {
         let Some(spec) = self.launching.remove(&key) else { return };
         if spec.before_launch.is_some() && self.random.chance(self.faults.before_launch_fails) {
             return self.launch_failed(key, &spec.status_file, "before_launch ended with status 1");

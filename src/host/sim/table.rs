@@ -18,36 +18,36 @@ pub(super) enum End {
 /// A process to be made.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spawn {
-    pub comm: &'static str,
-    pub argv: Vec<String>,
-    pub markers: Markers,
-    pub foreign: bool,
-    pub origin: Option<Origin>,
-    pub habits: Option<Habits>,
+    pub(super) comm: &'static str,
+    pub(super) argv: Vec<String>,
+    pub(super) markers: Markers,
+    pub(super) foreign: bool,
+    pub(super) origin: Option<Origin>,
+    pub(super) habits: Option<Habits>,
 }
 
 /// One process.
 #[derive(Debug)]
 pub(super) struct Proc {
-    pub key: ProcessKey,
-    pub parent: Pid,
-    pub comm: String,
-    pub argv: Vec<String>,
-    pub markers: Markers,
-    pub foreign: bool,
-    pub origin: Option<Origin>,
+    pub(super) key: ProcessKey,
+    pub(super) parent: Pid,
+    pub(super) comm: String,
+    pub(super) argv: Vec<String>,
+    pub(super) markers: Markers,
+    pub(super) foreign: bool,
+    pub(super) origin: Option<Origin>,
     /// It is an agent, exec'd by the shim: not a child of one.
-    pub agent: bool,
+    pub(super) agent: bool,
     /// It gave up the environment it had; only a cgroup could tell that it is ours.
-    pub scrubbed: bool,
-    pub habits: Rc<Habits>,
-    pub zombie: bool,
-    pub stopped: bool,
-    pub term_pending: bool,
-    pub kill_pending: bool,
-    pub deferred: Vec<Event>,
-    pub unit: Option<String>,
-    pub memory: u64,
+    pub(super) scrubbed: bool,
+    pub(super) habits: Rc<Habits>,
+    pub(super) zombie: bool,
+    pub(super) stopped: bool,
+    pub(super) term_pending: bool,
+    pub(super) kill_pending: bool,
+    pub(super) deferred: Vec<Event>,
+    pub(super) unit: Option<String>,
+    pub(super) memory: u64,
 }
 
 /// All processes.
@@ -60,43 +60,43 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub fn new(pid_max: Pid) -> Self {
+    pub(super) fn new(pid_max: Pid) -> Self {
         Self { rows: BTreeMap::new(), last: 0, pid_max, freed: Vec::new() }
     }
 
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.freed.clear();
         self.last = 0;
     }
 
     /// The process, while it runs.
-    pub fn live(&self, key: ProcessKey) -> Option<&Proc> {
+    pub(super) fn live(&self, key: ProcessKey) -> Option<&Proc> {
         self.rows.get(&key.pid).filter(|p| p.key == key && !p.zombie)
     }
 
-    pub fn live_mut(&mut self, key: ProcessKey) -> Option<&mut Proc> {
+    pub(super) fn live_mut(&mut self, key: ProcessKey) -> Option<&mut Proc> {
         self.rows.get_mut(&key.pid).filter(|p| p.key == key && !p.zombie)
     }
 
     /// The process, or what is left of it.
-    pub fn row(&self, key: ProcessKey) -> Option<&Proc> {
+    pub(super) fn row(&self, key: ProcessKey) -> Option<&Proc> {
         self.rows.get(&key.pid).filter(|p| p.key == key)
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Proc> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Proc> {
         self.rows.values()
     }
 
-    pub fn parent(&self, key: ProcessKey) -> Option<ProcessKey> {
+    pub(super) fn parent(&self, key: ProcessKey) -> Option<ProcessKey> {
         self.row(key).and_then(|p| self.rows.get(&p.parent)).map(|p| p.key)
     }
 
-    pub fn origin(&self, key: ProcessKey) -> Option<&Origin> {
+    pub(super) fn origin(&self, key: ProcessKey) -> Option<&Origin> {
         self.row(key).and_then(|p| p.origin.as_ref())
     }
 
-    pub fn is_ancestor(&self, ancestor: ProcessKey, of: ProcessKey) -> bool {
+    pub(super) fn is_ancestor(&self, ancestor: ProcessKey, of: ProcessKey) -> bool {
         let mut next = self.parent(of);
         while let Some(key) = next {
             if key == ancestor {
@@ -108,7 +108,7 @@ impl Table {
     }
 
     /// Its parent has read its status: the number is free again.
-    pub fn collect(&mut self, key: ProcessKey) {
+    pub(super) fn collect(&mut self, key: ProcessKey) {
         if self.rows.get(&key.pid).is_some_and(|p| p.key == key && p.zombie) {
             self.rows.remove(&key.pid);
             self.freed.push(key);
@@ -135,7 +135,7 @@ impl Table {
         self.number(ticks, false)
     }
 
-    pub fn snapshot(&self) -> ProcessTable {
+    pub(super) fn snapshot(&self) -> ProcessTable {
         let row = |p: &Proc| Process {
             key: p.key,
             parent: p.parent,
@@ -148,7 +148,7 @@ impl Table {
 }
 
 impl Machine {
-    pub fn spawn(&mut self, parent: Pid, new: Spawn) -> ProcessKey {
+    pub(super) fn spawn(&mut self, parent: Pid, new: Spawn) -> ProcessKey {
         let (ticks, reuse) = (self.ticks(), self.random.chance(300));
         if self.table.freed.len() > 64 {
             self.table.freed.drain(..32);
@@ -181,7 +181,7 @@ impl Machine {
     }
 
     /// A process begins to do what its program does.
-    pub fn take_up(&mut self, key: ProcessKey, habits: Habits) {
+    pub(super) fn take_up(&mut self, key: ProcessKey, habits: Habits) {
         if let Some((after, status)) = habits.exits.filter(|_| !self.faults.programs_last) {
             self.schedule(after, Event::Exit(key, status));
         }
@@ -194,7 +194,7 @@ impl Machine {
     }
 
     /// A process has a child.
-    pub fn bear(&mut self, parent: ProcessKey, term: bool, brood: usize, made: u32) {
+    pub(super) fn bear(&mut self, parent: ProcessKey, term: bool, brood: usize, made: u32) {
         let Some(process) = self.table.live(parent) else { return };
         let broods = if term { &process.habits.term_broods } else { &process.habits.broods };
         let Some(what) = broods.get(brood).cloned() else { return };
@@ -215,7 +215,7 @@ impl Machine {
     }
 
     /// A process ends: its children go to pid 1, its terminal notices, its parent collects it in its own time.
-    pub fn die(&mut self, key: ProcessKey, end: End) {
+    pub(super) fn die(&mut self, key: ProcessKey, end: End) {
         let Some(process) = self.table.live_mut(key) else { return };
         process.zombie = true;
         process.stopped = false;
@@ -250,7 +250,7 @@ impl Machine {
     }
 
     /// What a signal does, once the kernel has accepted it.
-    pub fn deliver(&mut self, key: ProcessKey, signal: Signal) {
+    pub(super) fn deliver(&mut self, key: ProcessKey, signal: Signal) {
         let Some(process) = self.table.live_mut(key) else { return };
         match signal {
             Signal::Kill => self.kill(key),

@@ -20,7 +20,7 @@ fn an_agent_is_launching_until_its_exec_is_proven_by_its_marks() {
     let record = at_phase(Phase::Opened);
     let mut machine = Machine::new(&[alive(&record)]);
     let AgentSeen::Launching { since, .. } = machine.seen(&record).agent else { panic!() };
-    assert_eq!(since, Duration::from_millis(499_000));
+    assert_eq!(since, Duration::from_secs(499));
     machine.markers.insert(AGENT, marks(id(2)));
     assert!(matches!(machine.seen(&record).agent, AgentSeen::Launching { .. }));
     machine.markers.insert(AGENT, marks(id(1)));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::config::desired::{EnvValue, SecretRef};
-use crate::plan::action::{Action, Item};
+use crate::plan::action::{Action, Item, Mode};
 use crate::plan::counters::{EXIT_CHANGES, EXIT_DESTRUCTIVE, EXIT_NONE, EXIT_UNKNOWN};
 use crate::plan::reason::Reason;
 use crate::plan::text::{Style, render};
@@ -112,7 +112,7 @@ fn c11_what_is_not_asked_for_and_what_is_the_default_are_the_same() {
     session.labels.insert("team".into(), "payments".into());
     session.priority = 7;
     assert_eq!(world.plan().counters.changes(), 0);
-    world.request.selection.only = globs("api");
+    world.request.selection.only = Some(globs("api"));
     assert_eq!(world.plan().counters.changes(), 0);
 }
 
@@ -136,7 +136,7 @@ fn b20_a_selected_or_removed_a_1_is_not_a_10() {
     let plan = world.plan();
     assert_eq!(item(&plan, "a-1").action, Action::Reap);
     assert_eq!(item(&plan, "a-10").action, Action::Unchanged);
-    world.request.selection.only = globs("a-1");
+    world.request.selection.only = Some(globs("a-1"));
     assert_eq!(world.plan().items.len(), 1);
 }
 
@@ -164,11 +164,34 @@ fn places_are_counted_over_the_whole_fleet_whatever_is_selected() {
     let mut world = World::new();
     world.running("a", "claude").want("b", "claude");
     world.desired.policy.max_running = Some(1);
-    world.request.selection.only = globs("b");
+    world.request.selection.only = Some(globs("b"));
     assert_eq!(item(&world.plan(), "b").reasons.first(), Some(&Reason::MaxRunning { limit: 1 }));
     world.unwant("a");
     world.request.selection.only = None;
     assert!(matches!(item(&world.plan(), "b").action, Action::Launch(_)));
+}
+
+#[test]
+fn a_prompt_is_not_delivered_again_when_only_a_stamp_tells_of_its_session() {
+    let mut world = World::new();
+    world.want("api", "generic").prompt = Some("Fix it.".into());
+    world.running("api", "generic").ended("api", EndedHow::Killed(9));
+    let fresh = Action::Launch(Mode::Fresh { prompt: false });
+    assert_eq!(item(&world.plan(), "api").action, fresh);
+    // As a record rebuilt from a stamp has it.
+    world.record("api").prompt_delivered = None;
+    world.record("api").shown.clear();
+    assert_eq!(item(&world.plan(), "api").action, fresh);
+    world.unrecord("api");
+    assert_eq!(world.plan().items[1].action, fresh);
+}
+
+#[test]
+fn only_unprotect_lifts_a_protection() {
+    let mut world = World::new();
+    world.running("vault", "claude");
+    world.record("vault").protect = true;
+    assert_eq!(world.plan().counters.changes(), 0);
 }
 
 #[test]
@@ -209,22 +232,4 @@ fn thousands_of_sessions_are_planned_in_an_instant() {
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!((plan.items.len(), plan.counters.restart), (5_000, 5_000));
     assert!(text.len() > 5_000);
-}
-
-/// Run with `--ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-fn how_long_a_plan_takes() {
-    for size in [200, 5_000] {
-        let mut world = World::new();
-        for number in 0..size {
-            world.running(&format!("s-{number}"), "claude");
-        }
-        let best = (0..20).map(|_| {
-            let begun = Instant::now();
-            assert_eq!(world.plan().items.len(), size);
-            begun.elapsed()
-        });
-        eprintln!("{size} sessions: {:?}", best.min().unwrap());
-    }
 }

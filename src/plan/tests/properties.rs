@@ -84,8 +84,8 @@ proptest! {
         world.desired.policy.max_running = None;
         world.desired.policy.max_reap = 99;
         let all = world.plan();
-        world.request.selection.only = globs("s[0-3]");
-        world.request.selection.exclude = globs("s1");
+        world.request.selection.only = Some(globs("s[0-3]"));
+        world.request.selection.exclude = Some(globs("s1"));
         let kept = |item: &&Item| ["s0", "s2", "s3"].contains(&item.session.as_str());
         let left: Vec<Item> = all.items.iter().filter(kept).cloned().collect();
         let some = world.plan().items;

@@ -54,7 +54,7 @@ fn shape(w: &mut World, b: &mut Bytes<'_>) {
     w.recorded.fleet.down = b.once_in(6);
     w.request.now = b.once_in(4);
     w.request.take_over = b.once_in(6);
-    w.request.allow_fresh = if b.once_in(3) { globs("s[0-2]") } else { None };
+    w.request.allow_fresh = b.once_in(3).then(|| globs("s[0-2]"));
     if b.once_in(5) {
         w.desired.sources = vec![PathBuf::from("/copy/fleet.yaml")];
     }

@@ -246,7 +246,7 @@ const ALIVE: &[Row] = &[
         w.running("api", "claude");
         change_model(w, "api");
         w.seen("api").conversation = Evidence::Missing("gone".into());
-        w.request.allow_fresh = globs("a*");
+        w.request.allow_fresh = Some(globs("a*"));
     }),
     row("only assigned: blocked", "api: blocked(restart fresh) because conversation changed", |w| {
         w.running("api", "claude");
@@ -500,7 +500,7 @@ const HOLDS: &[Row] = &[
         w.running("api", "claude");
         change_model(w, "api");
         w.seen("api").conversation = Evidence::Missing("gone".into());
-        w.request.allow_fresh = globs("*");
+        w.request.allow_fresh = Some(globs("*"));
     }),
     row(
         "protected: not launched fresh either when that loses it",
@@ -509,7 +509,7 @@ const HOLDS: &[Row] = &[
             w.want("api", "claude").protect = true;
             w.running("api", "claude").ended("api", EndedHow::Killed(9));
             w.seen("api").conversation = Evidence::Missing("gone".into());
-            w.request.allow_fresh = globs("*");
+            w.request.allow_fresh = Some(globs("*"));
         },
     ),
     row("farhelm inside of it", "api: blocked(restart resume) because inside changed", |w| {

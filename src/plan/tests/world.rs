@@ -33,10 +33,10 @@ pub fn id(text: &str) -> SessionId {
     SessionId(Uuid::from_u128(u128::from_str_radix(&bytes.repeat(2), 16).unwrap()))
 }
 
-pub fn globs(pattern: &str) -> Option<globset::GlobSet> {
+pub fn globs(pattern: &str) -> globset::GlobSet {
     let mut set = globset::GlobSetBuilder::new();
     set.add(globset::Glob::new(pattern).unwrap());
-    Some(set.build().unwrap())
+    set.build().unwrap()
 }
 
 pub fn ago(seconds: i64) -> i64 {
@@ -70,6 +70,7 @@ pub fn kind(of: &str) -> Kind {
         scrub: Vec::new(),
         process_names: Vec::new(),
         reports_activity: integrated,
+        dialogs: BTreeMap::new(),
     }
 }
 
@@ -142,6 +143,7 @@ impl World {
                 fleet: FleetRecord { version: 1, sources, down: false },
                 records: BTreeMap::new(),
                 tombstones: BTreeMap::new(),
+                damaged: Vec::new(),
             },
             request: Request::default(),
             inside: None,
@@ -211,6 +213,8 @@ impl World {
             tab: None,
             salt: record.salt,
             fields: record.fields,
+            fields_version: record.fields_version,
+            provenance: record.conversation.as_ref().map(|conversation| conversation.provenance),
             dir: Some(record.dir.canonical),
             conversation: record.conversation.map(|conversation| conversation.id),
             protect: record.protect,

@@ -15,7 +15,7 @@ fn spec(files: &LaunchFiles) -> LaunchSpec {
         unset: vec!["TMUX".into()],
         dir: "/src".into(),
         before_launch: None,
-        scope: Vec::new(),
+        durable_exec: false,
         token: "t0ken".into(),
         socket: "/s/supervisor.sock".into(),
         bin_dir: "/usr/bin".into(),
@@ -48,7 +48,7 @@ fn a_sentinel_tells_what_failed_and_a_damaged_one_is_a_failure_too() {
     let place = Place::new();
     let files = files(&place, 1, 3);
     assert_eq!(files.failure(&place.disk).unwrap(), None);
-    let left = Sentinel::new(Failure::Exec { program: "claude".into(), errno: 2 }, "claude: not found\u{1b} in PATH");
+    let left = Sentinel::new(Failure::Exec, "claude: not found\u{1b} in PATH");
     left.write(&place.disk, &files.status).unwrap();
     assert_eq!(files.failure(&place.disk).unwrap(), Some(left));
     fs::write(&files.status, "").unwrap();

@@ -79,13 +79,19 @@ mod managed {
         }
     }
 
-    /// Starts a process with a detached child, both in the scope `unit`, and waits until both are.
+    /// Runs `script` in the scope `unit`, and waits until it does: before, the unit may be known and the program still be
+    /// `systemd-run`, waiting for an answer.
     fn scoped(machine: &Machine, unit: &str, script: &str) -> Guarded {
         let runner = runner(machine);
         let mut command = Command::new(&runner[0]);
         command.args(&runner[1..]).arg(format!("--unit={unit}")).args(["--", "sh", "-c", script]);
         let child = Guarded(command.stdin(Stdio::null()).process_group(0).spawn().unwrap());
-        eventually("scope", || machine.exists(unit).unwrap());
+        let pid = child.0.id().cast_signed();
+        let running = || {
+            let key = machine.table().unwrap().running(pid)?.key;
+            Some(machine.argv(key)?.first()? != &runner[0])
+        };
+        eventually("scope", || running() == Some(true) && machine.exists(unit).unwrap());
         child
     }
 

@@ -36,12 +36,12 @@ impl TestTmux {
     }
 
     #[track_caller]
-    fn listed(&self) -> Vec<crate::host::tmux::Pane> {
+    fn listed(&self) -> Vec<Pane> {
         self.machine.panes(&self.socket).unwrap().panes
     }
 
     #[track_caller]
-    fn pane(&self, id: &PaneId) -> crate::host::tmux::Pane {
+    fn pane(&self, id: &PaneId) -> Pane {
         self.listed().into_iter().find(|pane| pane.id == *id).expect("listed")
     }
 }
@@ -145,6 +145,17 @@ fn panes_report_their_end() {
     eventually("signal", || end(1).is_some_and(|end| end.status.is_none() && end.signal == Some(9)));
     let now = crate::host::clock::Clock::now(&tmux.machine).wall_ms / 1000;
     assert!((now - end(0).unwrap().at.unwrap()).abs() < 60);
+}
+
+#[test]
+fn ends_that_tmux_has_missed_are_told_all_the_same() {
+    let tmux = TestTmux::new();
+    let mut requests: Vec<OpenPane> = (0..60).map(|i| request(session(&format!("s{i}")), &format!("{i}"))).collect();
+    for request in &mut requests {
+        request.argv = ["sh", "-c", "exit 7"].map(str::to_owned).to_vec();
+    }
+    tmux.opened(&requests);
+    eventually("all ends", || tmux.listed().iter().all(|pane| pane.end.is_some_and(|end| end.status == Some(7))));
 }
 
 #[test]
