@@ -1,6 +1,7 @@
 //! What the tests of the whole program share.
 
 pub mod fleet;
+pub mod operator;
 pub mod process;
 pub mod ran;
 pub mod redact;
