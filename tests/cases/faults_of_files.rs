@@ -70,7 +70,7 @@ fn a_missing_an_unreadable_and_a_special_fleet_file_are_errors_that_name_it() {
     fs::remove_file(fleet.path("work/farhelm.yaml")).expect("just made");
 
     if nix::unistd::geteuid().is_root() {
-        eprintln!("SKIPPED: root can read an unreadable file");
+        crate::support::skipped("root can read an unreadable file");
         return;
     }
     let path = fleet.agents([agent("a")]);

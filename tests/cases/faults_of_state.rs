@@ -124,7 +124,7 @@ impl<'a> TinyDisk<'a> {
         let mounted =
             Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs"]).arg(path).output();
         if !mounted.is_ok_and(|output| output.status.success()) {
-            eprintln!("SKIPPED: a small disk cannot be mounted here (root and mount rights are needed)");
+            crate::support::skipped("a small disk cannot be mounted here (root and mount rights are needed)");
             return None;
         }
         Some(Self(path))

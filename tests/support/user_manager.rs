@@ -32,7 +32,7 @@ impl UserManager {
             refused || ready.exists()
         });
         if refused {
-            eprintln!("SKIPPED: no systemd user manager can be run here (root, systemd and cgroup2 are needed)");
+            super::skipped("no systemd user manager can be run here (root, systemd and cgroup2 are needed)");
             return None;
         }
         let process = std::fs::read_to_string(&ready).expect("just seen").trim().to_owned();
