@@ -1,41 +1,22 @@
 //! Situations reported against session managers: several commands at once, killed commands, commands from inside tmux.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
 use crate::support::fleet::{Fleet, agent};
+use crate::support::operator::Operator;
 use crate::support::process;
 use crate::support::terminal::Terminal;
 use crate::support::wait::wait_until;
-
-/// farhelm in a pane of `terminal`, as an operator would run it; returns when it has ended well.
-fn in_a_pane(fleet: &Fleet, terminal: &Terminal, name: &str, arguments: &[&str]) {
-    let command = fleet.command(arguments);
-    let quoted = |text: &OsStr| shell_words::quote(&text.to_string_lossy()).into_owned();
-    let variables = command.get_envs().map(|(n, v)| format!("{}={}", n.display(), quoted(v.expect("set"))));
-    let words = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted);
-    let run = variables.chain(words).collect::<Vec<_>>().join(" ");
-    let root = fleet.root().display();
-    let script = format!(
-        "#!/bin/bash\ncd {root}/work\n{run} > {root}/output 2>&1\necho $? > {root}/code.new\n\
-         mv {root}/code.new {root}/code\nexec sleep 1000\n"
-    );
-    let script = fleet.program("in-a-pane", &script);
-    terminal.run(&["new-session", "-d", "-s", name, &script.display().to_string()]);
-    wait_until("farhelm ends in its pane", || fleet.path("code").exists());
-    let code = fs::read_to_string(fleet.path("code")).expect("just seen");
-    assert_eq!(code.trim(), "0", "{}", fs::read_to_string(fleet.path("output")).unwrap_or_default());
-}
 
 #[test]
 fn a11_it_runs_inside_tmux_without_touching_the_session_it_runs_in() {
     let fleet = Fleet::new();
     fleet.agents([agent("a")]);
     let mine = Terminal::new(fleet.path("my-tmux"), fleet.path("home"));
-    in_a_pane(&fleet, &mine, "mine", &["apply", "-y"]);
+    Operator::runs(&fleet, &mine, "mine", &["apply", "-y"]).ends_with(0);
     assert_eq!(mine.sessions(), ["mine"]);
     assert_eq!(mine.stamped(), []);
     let start = fleet.started("a", 1);
@@ -51,7 +32,7 @@ fn a12_an_unrelated_session_on_the_same_server_stays_as_it_is() {
     let fleet = Fleet::new();
     fleet.agents([agent("a")]);
     let tmux = fleet.tmux();
-    in_a_pane(&fleet, &tmux, "mine", &["apply", "-y"]);
+    Operator::runs(&fleet, &tmux, "mine", &["apply", "-y"]).ends_with(0);
     let look = || {
         let windows = tmux.run(&["list-windows", "-t", "=mine", "-F", "#{window_id} #{window_name} #{window_width}"]);
         (windows, tmux.run(&["show-options", "-t", "=mine:"]))

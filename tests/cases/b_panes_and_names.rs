@@ -36,7 +36,10 @@ fn b17_nothing_is_done_while_tmux_does_not_answer() {
 
 #[test]
 fn b17_nothing_is_done_while_tmux_fails() {
-    nothing_is_done_while_tmux("echo 'lost server' >&2; exit 1", "lost server");
+    nothing_is_done_while_tmux(
+        "[ \"$1\" = -V ] && echo 'tmux 3.3a' && exit 0\necho 'lost server' >&2; exit 1",
+        "lost server",
+    );
 }
 
 #[test]
@@ -101,8 +104,7 @@ fn d23_a_missing_session_is_never_taken_for_one_whose_name_it_begins() {
 #[test]
 fn b24_a_dead_agent_behind_a_live_wrapper_is_not_taken_for_a_running_one() {
     let fleet = Fleet::new();
-    let kinds =
-        "kinds:\n  fake:\n    about: A test's agent.\n    executables: [fake-agent]\n    process_names: [fake-agent]\n";
+    let kinds = "kinds:\n  fake:\n    name: fake\n    about: A test's agent.\n    executables: [fake-agent]\n    process_names: [fake-agent]\n";
     fleet.agents_under(
         kinds,
         [agent("a")

@@ -24,7 +24,7 @@ fn c1_without_differences_text_json_and_exit_code_agree() {
     let fleet = Fleet::new();
     fleet.agents([agent("a"), agent("b")]);
     fleet.apply();
-    fleet.farhelm(["plan", "--detailed-exitcode"]).ok().says("No changes").says("2 unchanged");
+    fleet.farhelm(["plan", "--detailed-exitcode"]).ok().says("no changes; 2 unchanged");
     let json = fleet.farhelm(["plan", "--json", "--detailed-exitcode"]).ok().json();
     assert_eq!(counted(&json), [""; 0]);
     assert_eq!(json["counters"]["unchanged"], 2);
@@ -181,7 +181,7 @@ fn c30_nothing_to_do_asks_nothing_and_something_to_do_does_nothing_unasked() {
     assert_eq!(fleet.starts("a"), [], "{ran}");
     assert_ne!(ran.code, 0, "{ran}");
     fleet.apply();
-    fleet.farhelm(["apply"]).ok().says("No changes");
+    fleet.farhelm(["apply"]).ok().says("no changes");
     fleet.down();
 }
 

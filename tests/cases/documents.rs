@@ -37,7 +37,7 @@ fn the_readmes_fleet_file_is_valid() {
         fs::create_dir_all(fleet.path("home/code").join(dir)).expect("a directory");
     }
     fleet.farhelm(["validate"]).ok();
-    fleet.farhelm(["render"]).ok().says("infra-codex");
+    fleet.farhelm(["render"]).ok().says("infra-watcher");
 }
 
 #[test]

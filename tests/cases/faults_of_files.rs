@@ -70,7 +70,7 @@ fn a_missing_an_unreadable_and_a_special_fleet_file_are_errors_that_name_it() {
     fs::remove_file(fleet.path("work/farhelm.yaml")).expect("just made");
 
     if nix::unistd::geteuid().is_root() {
-        eprintln!("SKIPPED: root can read an unreadable file");
+        crate::support::skipped("root can read an unreadable file");
         return;
     }
     let path = fleet.agents([agent("a")]);
@@ -192,7 +192,9 @@ fn arguments_of_100_kilobytes_arrive_whole_and_longer_ones_are_a_plain_failure()
 #[test]
 fn control_characters_of_a_file_never_reach_the_terminal() {
     let fleet = Fleet::new();
-    fleet.agents([agent("a").does("'\u{1b}]0;owned\u{7}' '\u{9b}31m'").with("title: \"\\e[2Jgone\"")]);
+    fleet.agents([agent("a")
+        .with(r#"invocation: ['@AGENT@', --record, '@RECORDS@/a', "\e]0;owned\a", "\x85[31m\x9b31m"]"#)
+        .with(r#"title: "\e[2Jgone\r""#)]);
     for verb in [&["plan"][..], &["apply", "-y"], &["status"], &["render"], &["events"]] {
         let ran = fleet.farhelm(verb).ok().mentions("a");
         let text = format!("{}{}", ran.stdout, ran.stderr);

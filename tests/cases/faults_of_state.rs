@@ -108,7 +108,11 @@ fn the_state_directory_is_private() {
             }
         }
     }
-    assert_eq!(fs::read_dir(fleet.state().join("launch")).into_iter().flatten().count(), 0, "launch files are left");
+    let specs = fs::read_dir(fleet.state().join("launch")).into_iter().flatten().flatten();
+    assert!(
+        !specs.into_iter().any(|file| file.file_name().to_string_lossy().ends_with(".json")),
+        "a launch file is left"
+    );
     fleet.down();
 }
 
@@ -120,7 +124,7 @@ impl<'a> TinyDisk<'a> {
         let mounted =
             Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs"]).arg(path).output();
         if !mounted.is_ok_and(|output| output.status.success()) {
-            eprintln!("SKIPPED: a small disk cannot be mounted here (root and mount rights are needed)");
+            crate::support::skipped("a small disk cannot be mounted here (root and mount rights are needed)");
             return None;
         }
         Some(Self(path))
@@ -139,6 +143,13 @@ impl Drop for TinyDisk<'_> {
     }
 }
 
+/// Fills the disk that holds `dir`, to the last byte.
+fn fill(dir: &std::path::Path) {
+    let mut filler = fs::File::create(dir.join("filler")).expect("a file");
+    while filler.write_all(&[0; 4096]).is_ok() {}
+    while filler.write_all(&[0; 1]).is_ok() {}
+}
+
 #[test]
 fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     let fleet = Fleet::new();
@@ -147,9 +158,7 @@ fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     fleet.agents([agent("a")]);
     fleet.apply();
     let pid = fleet.pid("a");
-    let mut filler = fs::File::create(state.join("filler")).expect("a file");
-    while filler.write_all(&[0; 4096]).is_ok() {}
-    while filler.write_all(&[0; 1]).is_ok() {}
+    fill(&state);
 
     fleet.agents([agent("a"), agent("b")]);
     let ran = fleet.farhelm(["apply", "-y"]);
@@ -159,14 +168,33 @@ fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     assert_eq!(fleet.starts("b"), []);
     assert_eq!(fleet.marked().len(), 1);
 
-    let _ = fleet.farhelm(["stop", "a"]);
-    assert!(!process::runs(pid), "a full disk prevented a stop");
+    let ran = fleet.farhelm(["stop", "a"]);
+    assert!(!process::runs(pid), "a full disk prevented a stop\n{ran}");
     assert_eq!(fleet.marked(), []);
     fs::remove_file(state.join("filler")).expect("our own file");
     fleet.farhelm(["start", "a"]).ok();
     fleet.apply();
     fleet.pid("a");
     fleet.down();
+}
+
+#[test]
+fn a_full_disk_prevents_no_reap() {
+    let fleet = Fleet::new();
+    let state = fleet.state();
+    let Some(_disk) = TinyDisk::mount(&state) else { return };
+    fleet.agents([agent("a").does("--children nohup,setsid"), agent("b")]);
+    fleet.apply();
+    fill(&state);
+    fleet.agents([agent("b")]);
+    let ran = fleet.farhelm(["apply", "-y"]);
+    assert_eq!(fleet.marked().len(), 1, "a full disk prevented a reap\n{ran}");
+    let ran = fleet.farhelm(["down", "-y"]);
+    assert_eq!(fleet.marked(), [], "a full disk prevented a reap\n{ran}");
+    // What could not be booked then is booked later, and restarts nothing.
+    fs::remove_file(state.join("filler")).expect("our own file");
+    fleet.farhelm(["down", "-y"]).ok();
+    assert_eq!(fleet.marked(), []);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_missing_tmux_is_said_plainly() {
 fn a_too_old_tmux_is_refused_naming_both_versions() {
     let fleet = Fleet::new();
     fleet.agents([agent("a")]);
-    fleet.program("tmux", "#!/bin/bash\n[ \"$1\" = -V ] && echo 'tmux 2.9'\nexit 0\n");
+    fleet.program("tmux", "#!/bin/bash\n[ \"$1\" = -V ] && echo 'tmux 2.9' && exit\necho \"error connecting to $3 (No such file or directory)\" >&2\nexit 1\n");
     let ran = fleet.farhelm(["apply", "-y"]).mentions("2.9").mentions("3.2");
     assert_ne!(ran.code, 0, "{ran}");
     assert_eq!(fleet.starts("a"), []);
@@ -112,7 +112,7 @@ fn a_start_file_that_hangs_is_launch_stuck() {
     let ran = fleet.farhelm(["apply", "-y"]);
     assert_ne!(ran.code, 0, "{ran}");
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
-    ran.mentions("launch-stuck").mentions("Upgrade the shell?");
+    ran.mentions("launch stuck").mentions("Upgrade the shell?");
     fleet.down();
 }
 

@@ -219,11 +219,12 @@ impl Fleet {
 
     /// A run to be started: hermetic environment, working directory, no standard input.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut words: Vec<OsString> = self.manager.as_ref().map(UserManager::prefix).unwrap_or_default();
+        let work = self.path("work");
+        let mut words: Vec<OsString> = self.manager.as_ref().map(|manager| manager.prefix(&work)).unwrap_or_default();
         words.push(env!("CARGO_BIN_EXE_farhelm").into());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).args(arguments).env_clear().envs(&*self.variables.borrow());
-        command.current_dir(self.path("work"));
+        command.current_dir(work);
         command
     }
 

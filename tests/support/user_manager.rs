@@ -32,17 +32,17 @@ impl UserManager {
             refused || ready.exists()
         });
         if refused {
-            eprintln!("SKIPPED: no systemd user manager can be run here (root, systemd and cgroup2 are needed)");
+            super::skipped("no systemd user manager can be run here (root, systemd and cgroup2 are needed)");
             return None;
         }
         let process = std::fs::read_to_string(&ready).expect("just seen").trim().to_owned();
         Some(Self { holder, stdin, process })
     }
 
-    /// The words in front of a command that is to run under this manager.
-    pub fn prefix(&self) -> Vec<OsString> {
-        let words = ["nsenter", "--mount", "--cgroup", "--target", &self.process, "--"];
-        words.iter().map(OsString::from).collect()
+    /// The words in front of a command that is to run under this manager, in `dir`.
+    pub fn prefix(&self, dir: &Path) -> Vec<OsString> {
+        let words = ["nsenter", "--mount", "--cgroup", "--target", &self.process, "--", "env", "--chdir"];
+        words.iter().map(OsString::from).chain([dir.into()]).collect()
     }
 
     /// The variables by which the manager is found.
@@ -52,7 +52,7 @@ impl UserManager {
 
     /// Runs `systemctl --user` with these arguments; its output.
     pub fn systemctl(&self, arguments: &[&str]) -> String {
-        let prefix = self.prefix();
+        let prefix = self.prefix(Path::new("/"));
         let output = Command::new(&prefix[0])
             .args(&prefix[1..])
             .args(["systemctl", "--user"])
