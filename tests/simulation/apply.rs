@@ -27,6 +27,9 @@ pub enum Applied {
     Panicked(String),
 }
 
+/// The account farhelm runs as: the host's name and the user's number.
+pub const ACCOUNT: (&str, u32) = ("sim", 1000);
+
 /// The socket of the fleet's tmux server.
 pub fn socket() -> Socket {
     Socket(PathBuf::from("/tmp/tmux-1000/farhelm"))
@@ -37,7 +40,7 @@ pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option
     let setup = Setup {
         state_dir: state_dir().to_owned(),
         socket: socket(),
-        account: Account { hostname: "sim".to_owned(), uid: 1000 },
+        account: Account { hostname: ACCOUNT.0.to_owned(), uid: ACCOUNT.1 },
         farhelm: PathBuf::from("/usr/bin/farhelm"),
         shell: PathBuf::from("/bin/bash"),
         actor: "apply".to_owned(),

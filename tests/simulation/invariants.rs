@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use farhelm::config::desired::{Desired, Session};
+use farhelm::config::desired::{Desired, OnLost, Session};
 use farhelm::host::process::ProcessKey;
 use farhelm::host::sim::{Happened, What, World};
 use farhelm::plan::{Request, Trigger};
@@ -34,6 +34,17 @@ pub struct History {
     ending: BTreeSet<String>,
     /// An operator asked to start these afresh.
     afresh: BTreeSet<String>,
+    /// Their records were lost while they lived.
+    lost: BTreeSet<String>,
+    /// Agents looked at.
+    runs: usize,
+}
+
+impl History {
+    /// The records are lost.
+    pub fn forget(&mut self, world: &World) {
+        self.lost.extend(world.live_sessions());
+    }
 }
 
 /// One run: what was asked.
@@ -81,9 +92,12 @@ impl Run<'_> {
         for (id, record) in before.records.iter().filter(|(id, _)| !records.contains_key(*id)) {
             wrong.extend(self.check_buried(before, id, record, tombstones.contains(id)));
         }
-        for id in self.world.live_sessions().iter().filter(|id| !records.contains_key(*id)) {
+        history.lost.retain(|id| !records.contains_key(id));
+        let listed = |id: &String| records.contains_key(id) || history.lost.contains(id);
+        for id in self.world.live_sessions().iter().filter(|id| !listed(id)) {
             wrong.push(format!("a terminal of {id} is alive and no record lists it"));
         }
+        wrong.extend(self.check_conversations(history));
         for words in wrong {
             self.world.violated(words);
         }
@@ -154,6 +168,27 @@ impl Run<'_> {
             }
             _ => {}
         }
+    }
+
+    /// A conversation goes on in every later launch, unless somebody said that it may be lost.
+    fn check_conversations(&self, history: &mut History) -> Vec<String> {
+        let runs = self.world.runs();
+        let mut wrong = Vec::new();
+        for (at, run) in runs.iter().enumerate().skip(history.runs) {
+            let id = &run.origin.session;
+            let Some(launched) = history.launched.get(id) else { continue };
+            let earlier = runs[..at].iter().rev().find(|earlier| earlier.origin.session == *id);
+            let earlier = earlier.and_then(|earlier| earlier.conversation());
+            let may_end = launched.on_lost_conversation == OnLost::Fresh || history.afresh.contains(id);
+            if run.resumed.is_some() && !launched.resume_assigned {
+                wrong.push(format!("{} resumes a conversation that was only assigned", run.origin));
+            }
+            if earlier.is_some() && run.conversation() != earlier && !may_end {
+                wrong.push(format!("the conversation of {} was dropped: {earlier:?}", run.origin));
+            }
+        }
+        history.runs = runs.len();
+        wrong
     }
 
     fn check_buried(&self, before: &Before, id: &str, record: &Record, kept: bool) -> Vec<String> {

@@ -6,9 +6,10 @@ use farhelm::host::sim::World;
 use farhelm::host::sim::random::Random;
 use farhelm::host::tmux::{Place, StampText, TmuxSession};
 use farhelm::spec::name::Name;
+use farhelm::state::owner::owner;
 
-use crate::apply::socket;
-use crate::fleet::dirs;
+use crate::apply::{ACCOUNT, socket};
+use crate::fleet::{dirs, state_dir};
 use crate::memory;
 
 const THEIR_SESSION: &str = "99999999-9999-4999-8999-999999999999";
@@ -83,14 +84,16 @@ fn window_in_our_session(world: &World, random: &mut Random) -> String {
     format!("a user opens {pane:?} in a session of ours")
 }
 
-/// A pane of another state directory's, of the same fleet, with its agent.
+/// A pane with an agent that is none of this fleet's: another state directory's, or our own of another fleet.
 fn foreign_pane(world: &World, random: &mut Random, desired: &Desired) -> String {
     let names: Vec<&Name> = desired.sessions.keys().collect();
     let session = random.pick(&names).map_or_else(|| "api".to_owned(), ToString::to_string);
+    let ours = owner("sim", ACCOUNT.1, state_dir());
+    let own = random.chance(300);
     let stamp: StampText = [
         ("id", THEIR_SESSION),
-        ("owner", "ffffffffffffffffffffffffffffffff"),
-        ("fleet", if random.chance(600) { "sim" } else { "other" }),
+        ("owner", if own { ours.0.as_str() } else { "ffffffffffffffffffffffffffffffff" }),
+        ("fleet", if !own && random.chance(700) { "sim" } else { "other" }),
         ("session", session.as_str()),
         ("generation", "1"),
     ]
@@ -100,7 +103,7 @@ fn foreign_pane(world: &World, random: &mut Random, desired: &Desired) -> String
     let socket_path = Some("/home/other/state/supervisor.sock".to_owned());
     let marks = Markers { session: id.clone(), agent: id, socket: socket_path, ..Markers::default() };
     let pane = world.strange_pane(&socket(), Place::NewSession(format!("their-{session}")), stamp, marks);
-    format!("another owner opens {pane:?} for {session}")
+    format!("another owner or fleet opens {pane:?} for {session}")
 }
 
 fn strangers(world: &World, random: &mut Random) -> String {

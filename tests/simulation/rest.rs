@@ -60,8 +60,8 @@ fn quiet(schedule: &mut Schedule) {
 }
 
 fn finish(schedule: &mut Schedule, request: &Request) -> Option<Plan> {
-    schedule.start(request);
-    match schedule.run(request, false) {
+    schedule.start(request, 0);
+    match schedule.run(request, None, false) {
         Applied::Finished(plan) => Some(*plan),
         Applied::Refused(words) => {
             schedule.world.violated(format!("a quiet run was refused: {words}"));

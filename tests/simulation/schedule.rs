@@ -10,7 +10,7 @@ use farhelm::spec::name::Name;
 use farhelm::state::record::{Hold, HoldKind, SessionId};
 
 use crate::apply::{Applied, apply};
-use crate::fleet::{self, dirs, edit, settle};
+use crate::fleet::{self, dirs, edit, settle, state_dir};
 use crate::invariants::{Before, History, Run, prompts_given_twice};
 use crate::memory;
 use crate::outside;
@@ -79,8 +79,12 @@ impl Schedule {
         self.world.set_faults(faults.clone());
         let ms = if self.random.chance(700) { self.random.below(3_000) } else { self.random.below(90_000) };
         self.world.advance(ms);
+        if self.random.chance(25) {
+            self.world.lose_files(state_dir());
+            self.history.forget(&self.world);
+        }
         let request = self.request();
-        self.start(&request);
+        let inside = self.start(&request, 40);
         if self.random.chance(350) {
             let effect = if self.random.chance(700) { self.random.range(1, 30) } else { self.random.range(1, 150) };
             self.world.kill_at(effect, self.random.chance(500));
@@ -90,7 +94,7 @@ impl Schedule {
             self.world.interrupt_in(first, self.random.chance(500).then_some(first + 2_000));
         }
         let blind = faults.table_fails == 1000 || faults.boot_fails == 1000;
-        self.run(&request, blind);
+        self.run(&request, inside, blind);
     }
 
     fn edit(&mut self) {
@@ -149,20 +153,26 @@ impl Schedule {
         }
     }
 
-    /// Starts a run of farhelm.
-    pub fn start(&mut self, request: &Request) {
+    /// Starts a run of farhelm, in `inside` of a thousand cases inside a session; says which.
+    pub fn start(&mut self, request: &Request, inside: u32) -> Option<SessionId> {
         self.runs += 1;
-        self.world.start();
+        let ids: Vec<String> = memory::ids(&self.world, "sessions").into_iter().collect();
+        let chosen = if self.random.chance(inside) { self.random.pick(&ids).cloned() } else { None };
+        let inside = chosen.filter(|id| self.world.start_inside(id));
+        if inside.is_none() {
+            self.world.start();
+        }
         self.world.remark(format!(
-            "run {}: {:?}, again {:?}, fresh {}, take over {}",
+            "run {}: {:?}, again {:?}, fresh {}, take over {}, inside {inside:?}",
             self.runs, request.trigger, request.again, request.fresh, request.take_over
         ));
+        inside.and_then(|id| id.parse().ok()).map(SessionId)
     }
 
     /// The run of farhelm that was started, and what must hold after it.
-    pub fn run(&mut self, request: &Request, blind: bool) -> Applied {
+    pub fn run(&mut self, request: &Request, inside: Option<SessionId>, blind: bool) -> Applied {
         let before = Before::look(&self.world, blind);
-        let applied = apply(&self.world, &self.desired, request, None::<SessionId>);
+        let applied = apply(&self.world, &self.desired, request, inside);
         self.world.finish();
         match &applied {
             Applied::Finished(plan) => {

@@ -162,6 +162,12 @@ impl Files {
         self.files.retain(|path, _| !path.starts_with(dir));
     }
 
+    /// The files below a directory are gone for good.
+    pub(super) fn lose(&mut self, dir: &Path) {
+        self.files.retain(|path, _| !path.starts_with(dir));
+        self.ghosts.retain(|path, _| !path.starts_with(dir));
+    }
+
     /// The paths of all files, for checks.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)

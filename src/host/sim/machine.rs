@@ -148,7 +148,8 @@ impl Machine {
     /// A new run of farhelm, below a shell of its own or below `parent`.
     pub(super) fn start_farhelm(&mut self, parent: Option<Pid>) {
         let parent = parent.unwrap_or_else(|| self.spawn(1, Spawn { comm: "bash", ..Spawn::default() }).pid);
-        let key = self.spawn(parent, Spawn { comm: "farhelm", ..Spawn::default() });
+        let inherited = self.table.all().find(|p| p.key.pid == parent).map(|p| p.markers.clone()).unwrap_or_default();
+        let key = self.spawn(parent, Spawn { comm: "farhelm", markers: inherited, ..Spawn::default() });
         self.files.locks.borrow_mut().clear();
         self.farhelm = Farhelm { key, alive: true, effects: 0, killed_at: None, interrupts: [None, None] };
         self.note(format!("farhelm starts as {key}"));

@@ -91,6 +91,14 @@ impl World {
         });
     }
 
+    /// Removes the files below a directory; the directories stay.
+    pub fn lose_files(&self, dir: &Path) {
+        self.peek(|machine| {
+            machine.note(format!("the files below {} are lost", dir.display()));
+            machine.files.lose(dir);
+        });
+    }
+
     /// Makes `link` lead to `dir`.
     pub fn link_dir(&self, link: &Path, dir: &Path) {
         self.peek(|machine| machine.files.links.insert(link.to_owned(), dir.to_owned()));
