@@ -1,7 +1,9 @@
 //! What is known of a session's conversation by the record alone: nothing outside is asked.
 
+use std::collections::BTreeSet;
+
 use crate::spec::name::Name;
-use crate::state::record::{EndedHow, Phase, Provenance, Record, Recorded};
+use crate::state::record::{EndedHow, Phase, Provenance, Record, Recorded, SessionId};
 
 use super::observed::{AgentSeen, Evidence, Observed, Seen};
 
@@ -11,6 +13,11 @@ pub fn add<'a>(observed: &mut Observed, recorded: &Recorded, wanted: impl Iterat
         if let Some(seen) = observed.sessions.get_mut(&record.id) {
             seen.conversation = evidence(record);
         }
+    }
+    let recorded_ids: BTreeSet<SessionId> = recorded.records.values().map(|record| record.id).collect();
+    for (_, seen) in observed.sessions.iter_mut().filter(|(id, _)| !recorded_ids.contains(id)) {
+        let stamp = seen.stamp.as_ref();
+        seen.conversation = known(stamp.and_then(|stamp| stamp.conversation.as_ref().and(stamp.provenance)));
     }
     for name in wanted.filter(|name| !recorded.records.contains_key(*name)) {
         if let Some(tombstone) = recorded.tombstones.get(name) {
@@ -33,7 +40,14 @@ fn evidence(record: &Record) -> Evidence {
     });
     match conversation.provenance {
         Provenance::Assigned if never_ran => Evidence::NeverPrompted,
-        Provenance::Assigned => Evidence::Assigned,
-        Provenance::Reported => Evidence::Pending("reports are not verified by this version".to_owned()),
+        provenance => known(Some(provenance)),
+    }
+}
+
+fn known(provenance: Option<Provenance>) -> Evidence {
+    match provenance {
+        None => Evidence::None,
+        Some(Provenance::Assigned) => Evidence::Assigned,
+        Some(Provenance::Reported) => Evidence::Pending("reports are not verified by this version".to_owned()),
     }
 }

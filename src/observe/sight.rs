@@ -1,6 +1,7 @@
 //! One reading of the servers and the process table, and what it says of each server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::host::Host;
@@ -109,13 +110,15 @@ impl Sight {
     fn unrecorded_server(&self, host: &dyn Host, ask: &Ask) -> Option<ProcessKey> {
         let opened =
             |record: &Record| record.launch().is_some_and(|launch| launch.server.is_none() && launch.ended.is_none());
-        if !ask.records.values().any(opened) {
+        let absent = self.servers.values().any(|seen| *seen == ServerSeen::Absent);
+        if !absent && !ask.records.values().any(opened) {
             return None;
         }
         let up = |key: ProcessKey| self.servers.values().any(|seen| *seen == ServerSeen::Up { process: key });
         let launch_dir = ask.launch_dir.to_string_lossy();
+        // The records may be lost as well: the state directory in the marks is ours.
         let is_known = |marks: &Markers| {
-            marks.session.as_ref().is_some_and(|id| ask.records.values().any(|record| record.id.to_string() == *id))
+            marks.socket.as_ref().is_some_and(|socket| Path::new(socket).parent() == ask.launch_dir.parent())
         };
         let is_ours = |key: ProcessKey| match host.markers(key) {
             MarkersRead::Read(marks) if marks.session.is_some() => is_known(&marks),

@@ -10,6 +10,7 @@ use crate::host::secrets::Fetcher;
 use crate::host::tmux::{PaneId, Place, Socket, StampText};
 use crate::observe::observed::{AgentSeen, Observed, Seen, ServerSeen, TabSeen};
 use crate::plan::action::{Action, Item, Mode};
+use crate::plan::prompt_hash;
 use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::rebuild::{self, PaneFacts};
@@ -134,7 +135,10 @@ impl Execution<'_> {
     fn adopt(&self, items: &[&Item], ledger: &mut Ledger<'_>) {
         for item in items {
             let known = ledger.recorded.records.get(&item.session).is_some_and(|record| Some(record.id) == item.id);
-            let Some(record) = item.id.filter(|_| !known).and_then(|id| self.rebuilt(id)) else { continue };
+            let Some(mut record) = item.id.filter(|_| !known).and_then(|id| self.rebuilt(id)) else { continue };
+            // Stamps do not say which prompt was delivered: better not at all than twice.
+            let prompt = self.desired.sessions.get(&item.session).and_then(|session| session.prompt.as_deref());
+            record.prompt_delivered = prompt.map(|prompt| prompt_hash(&record.salt, prompt));
             ledger.recorded.records.insert(item.session.clone(), record);
             let saved = ledger.save(std::slice::from_ref(&item.session));
             if matches!(item.action, Action::Adopt) || saved.is_err() {
