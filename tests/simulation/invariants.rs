@@ -35,7 +35,7 @@ pub struct History {
     /// An operator asked to start these afresh.
     afresh: BTreeSet<String>,
     /// Their records were lost while they lived.
-    lost: BTreeSet<String>,
+    pub lost: BTreeSet<String>,
     /// Agents looked at.
     runs: usize,
 }
@@ -179,7 +179,9 @@ impl Run<'_> {
             let Some(launched) = history.launched.get(id) else { continue };
             let earlier = runs[..at].iter().rev().find(|earlier| earlier.origin.session == *id);
             let earlier = earlier.and_then(|earlier| earlier.conversation());
-            let may_end = launched.on_lost_conversation == OnLost::Fresh || history.afresh.contains(id);
+            let may_end = launched.on_lost_conversation == OnLost::Fresh
+                || launched.kind.as_str() != SCRIBE
+                || history.afresh.contains(id);
             if run.resumed.is_some() && !launched.resume_assigned {
                 wrong.push(format!("{} resumes a conversation that was only assigned", run.origin));
             }

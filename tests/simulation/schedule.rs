@@ -32,7 +32,7 @@ pub struct Schedule {
     pub random: Random,
     pub desired: Desired,
     earlier: Vec<Desired>,
-    history: History,
+    pub history: History,
     pub runs: usize,
 }
 

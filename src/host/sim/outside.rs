@@ -325,7 +325,7 @@ impl World {
     #[must_use]
     pub fn frozen(&self) -> Vec<(ProcessKey, Origin)> {
         let machine = self.machine.borrow();
-        let stopped = machine.table.all().filter(|p| p.stopped && !p.kill_pending);
+        let stopped = machine.table.all().filter(|p| p.stopped && !p.kill_pending && !p.scrubbed);
         stopped.filter_map(|p| Some((p.key, p.origin.clone()?))).collect()
     }
 
