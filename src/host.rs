@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod disk;
+pub mod ids;
 pub mod process;
 pub mod real;
 pub mod scope;
@@ -14,6 +15,6 @@ pub mod sim;
 pub mod tmux;
 
 /// All ports of one machine.
-pub trait Host: clock::Clock + disk::Disk + process::Processes + scope::Scopes + tmux::Tmux {}
+pub trait Host: clock::Clock + disk::Disk + ids::Ids + process::Processes + scope::Scopes + tmux::Tmux {}
 
-impl<T: clock::Clock + disk::Disk + process::Processes + scope::Scopes + tmux::Tmux> Host for T {}
+impl<T: clock::Clock + disk::Disk + ids::Ids + process::Processes + scope::Scopes + tmux::Tmux> Host for T {}

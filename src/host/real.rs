@@ -57,6 +57,8 @@ pub struct Machine {
     scopes: Prober,
 }
 
+impl crate::host::ids::Ids for Machine {}
+
 impl Machine {
     /// A machine as `settings` allow.
     ///

@@ -169,7 +169,8 @@ impl<'a> Scene<'a> {
             clients: pane.pane.clients,
             generation,
         };
-        let known = recorded.is_some_and(|launch| launch.phase >= Phase::Running);
+        // A launch given up as stuck is recorded as ended, and its shell is there all the same.
+        let known = recorded.is_some_and(|launch| launch.phase == Phase::Running);
         if known || self.exec_proven(subject.id, generation, process) {
             let exited = recorded.is_some_and(|launch| self.exited_behind_wrapper(subject.record, launch));
             return if exited { AgentSeen::Ended { pane: None, how: lost() } } else { AgentSeen::Alive(seen) };
@@ -236,7 +237,8 @@ impl<'a> Scene<'a> {
             return Some(words);
         }
         let launch = launch.filter(|launch| launch.ended.is_none())?;
-        let recorded = launch.server.filter(|server| self.sight.table.alive(*server).is_some())?;
+        let server = launch.server.or(self.sight.unrecorded);
+        let recorded = server.filter(|server| self.sight.table.alive(*server).is_some())?;
         match self.sight.servers.get(&launch.socket) {
             Some(ServerSeen::Up { process }) if *process != recorded => Some(format!(
                 "it is on a tmux server ({recorded}) that lives, while another ({process}) answers on {}; end the other, \

@@ -1,15 +1,20 @@
 //! One reading of the servers and the process table, and what it says of each server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::host::Host;
 use crate::host::clock::Moment;
-use crate::host::process::{BootId, ProcessKey, ProcessTable};
+use crate::host::process::{BootId, Markers, MarkersRead, ProcessKey, ProcessTable};
 use crate::host::tmux::{Pane, Panes, Socket, TmuxError};
+use crate::state::record::Record;
 use crate::state::stamp::Stamp;
 
 use super::look::Ask;
 use super::observed::ServerSeen;
+
+/// How long a tmux server that listens no more is given to end.
+const ENDING: Duration = Duration::from_millis(250);
 
 /// Everything read in one look.
 pub(super) struct Sight {
@@ -18,6 +23,8 @@ pub(super) struct Sight {
     pub table: ProcessTable,
     pub servers: BTreeMap<Socket, ServerSeen>,
     pub panes: Vec<PaneRead>,
+    /// A server with a pane of ours that no record names and that does not answer.
+    pub unrecorded: Option<ProcessKey>,
 }
 
 /// One pane, joined with the process table.
@@ -45,14 +52,21 @@ impl Sight {
         let boot = host.boot().map_err(|error| error.to_string())?;
         let answers: Vec<_> = ask.sockets().into_iter().map(|socket| (host.panes(&socket), socket)).collect();
         let table = host.table().map_err(|error| error.to_string())?;
-        let mut sight = Self { at: host.now(), boot, table, servers: BTreeMap::new(), panes: Vec::new() };
+        let mut sight =
+            Self { at: host.now(), boot, table, servers: BTreeMap::new(), panes: Vec::new(), unrecorded: None };
         let mut asked = BTreeSet::new();
         for (answer, socket) in answers {
             let seen = match answer {
                 Ok(answer) => sight.add(answer, &socket, &mut asked),
-                Err(TmuxError::NoServer(_)) => sight.nobody_listens(ask, &socket),
+                Err(TmuxError::NoServer(_)) => ServerSeen::Absent,
                 Err(error) => ServerSeen::Unknown(error.to_string()),
             };
+            sight.servers.insert(socket, seen);
+        }
+        sight.unrecorded = sight.unrecorded_server(host, ask);
+        let absent = sight.servers.iter().filter(|(_, seen)| **seen == ServerSeen::Absent).map(|(socket, _)| socket);
+        for socket in absent.cloned().collect::<Vec<_>>() {
+            let seen = sight.nobody_listens(host, ask, &socket);
             sight.servers.insert(socket, seen);
         }
         Ok(sight)
@@ -75,16 +89,47 @@ impl Sight {
 
     /// tmux says the same of no server and of a server whose socket file was removed; the process table tells them
     /// apart, for the servers that are recorded.
-    fn nobody_listens(&self, ask: &Ask, socket: &Socket) -> ServerSeen {
+    fn nobody_listens(&self, host: &dyn Host, ask: &Ask, socket: &Socket) -> ServerSeen {
         let of_records = ask.records.values().flat_map(|record| &record.launches);
         let of_records = of_records.filter(|launch| launch.boot == self.boot && launch.socket == *socket);
         let recorded = ask.servers.iter().filter(|(of, _)| of == socket).map(|(_, server)| *server);
         let mut servers = of_records.filter_map(|launch| launch.server).chain(recorded);
-        match servers.find(|server| self.table.alive(*server).is_some()) {
+        let found = servers.find(|server| self.table.alive(*server).is_some()).or(self.unrecorded);
+        // A server whose last pane was closed a moment ago has removed its socket and is about to end.
+        match found.filter(|server| !host.wait_gone(&BTreeSet::from([*server]), ENDING).is_empty()) {
             Some(ProcessKey { pid, .. }) => ServerSeen::Unknown(format!(
                 "the tmux server (pid {pid}) lives and its socket {socket} is gone; `kill -USR1 {pid}` makes it anew"
             )),
             None => ServerSeen::Absent,
         }
+    }
+
+    /// A tmux server with a pane of ours that no record names: a pass died between opening the pane and noting where.
+    /// One that an agent started carries that agent's marks itself, and is none of ours.
+    fn unrecorded_server(&self, host: &dyn Host, ask: &Ask) -> Option<ProcessKey> {
+        let opened =
+            |record: &Record| record.launch().is_some_and(|launch| launch.server.is_none() && launch.ended.is_none());
+        if !ask.records.values().any(opened) {
+            return None;
+        }
+        let up = |key: ProcessKey| self.servers.values().any(|seen| *seen == ServerSeen::Up { process: key });
+        let launch_dir = ask.launch_dir.to_string_lossy();
+        let is_known = |marks: &Markers| {
+            marks.session.as_ref().is_some_and(|id| ask.records.values().any(|record| record.id.to_string() == *id))
+        };
+        let is_ours = |key: ProcessKey| match host.markers(key) {
+            MarkersRead::Read(marks) if marks.session.is_some() => is_known(&marks),
+            MarkersRead::Read(_) | MarkersRead::Unreadable => {
+                host.argv(key).is_some_and(|argv| argv.iter().any(|word| word.contains(&*launch_dir)))
+            }
+            MarkersRead::Gone | MarkersRead::Foreign => false,
+        };
+        let living = || self.table.processes.values().filter(|process| !process.dead);
+        let mut servers = living().filter(|process| process.comm.starts_with("tmux: server") && !up(process.key));
+        let found = servers.find(|server| {
+            let own = matches!(host.markers(server.key), MarkersRead::Read(marks) if marks.session.is_none());
+            own && living().any(|child| child.parent == server.key.pid && is_ours(child.key))
+        });
+        found.map(|server| server.key)
     }
 }

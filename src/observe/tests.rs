@@ -179,6 +179,8 @@ impl Machine {
     }
 }
 
+impl crate::host::ids::Ids for Machine {}
+
 impl Clock for Machine {
     fn now(&self) -> Moment {
         self.now

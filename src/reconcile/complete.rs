@@ -62,6 +62,13 @@ fn ended(record: &mut Record, how: &Ended, now: Moment, executed: &dyn Fn(&Recor
     let stopping = launch.phase == Phase::Stopping;
     let lived = now.boot_ms.saturating_sub(launch.at.boot_ms);
     let mut how = how.clone();
+    // The shim's mark outlives everything but a power cut: without it the program was never started.
+    if !ran
+        && launch.phase < Phase::Running
+        && matches!(how.how, EndedHow::Exited(_) | EndedHow::Killed(_) | EndedHow::Lost)
+    {
+        how.how = EndedHow::LaunchFailed("its terminal ended before its program was started".to_owned());
+    }
     if stopping && !matches!(how.how, EndedHow::Rebooted | EndedHow::ServerDied) {
         how.how = EndedHow::Stopped;
     }

@@ -64,9 +64,9 @@ impl Round<'_> {
                 ledger.note(&item.session, word(&item.action), Some(ending.words()));
             }
         }
-        let mut refused = self.close(&ended, ledger);
+        let refused = self.close(&ended, ledger);
         for item in ended {
-            self.book(item, refused.remove(&item.session), ledger);
+            self.book(item, refused.get(&item.session).cloned(), ledger);
         }
         failed
     }

@@ -13,13 +13,13 @@ use crate::plan::action::{Action, Item, Mode};
 use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::rebuild::{self, PaneFacts};
-use crate::state::record::{Record, SessionId, TabRecord};
+use crate::state::record::{Ended, EndedHow, Record, SessionId, TabRecord};
 use crate::state::store::Store;
 
 use super::ending::{self, Round, word};
 use super::launch::{self, Opening, Pace};
 use super::ledger::Ledger;
-use super::opening::{Site, Workshop};
+use super::opening::Workshop;
 use super::pass::Setup;
 use super::terminals::{self, Terminals};
 
@@ -81,12 +81,14 @@ impl Execution<'_> {
         let kind = rebuild::kind_of(&stamp, self.desired.kinds.keys()).or(wanted).unwrap_or(&unknown).clone();
         let sockets: BTreeSet<Socket> = self.observed.servers.keys().cloned().collect();
         let terminals = Terminals::list(self.host, &sockets, &stamp.owner).ok()?;
-        let agent = terminals.of(id).find(|terminal| terminal.stamp.tab.is_none())?;
+        // Of a stopped session only its tabs may be left.
+        let agent = terminals.of(id).find(|t| t.stamp.tab.is_none()).or_else(|| terminals.of(id).next())?;
         let (process, proven, ended) = match &seen.agent {
             AgentSeen::Alive(pane) => (Some(pane.process), true, None),
             AgentSeen::Launching { pane, .. } => (Some(pane.process), false, None),
             AgentSeen::Ended { how, .. } => (None, true, Some(how.clone())),
-            AgentSeen::Unknown(_) | AgentSeen::Absent | AgentSeen::Several(_) => return None,
+            AgentSeen::Absent => (None, true, Some(Ended { how: EndedHow::Lost, at_ms: None })),
+            AgentSeen::Unknown(_) | AgentSeen::Several(_) => return None,
         };
         let server = match self.observed.servers.get(&agent.socket) {
             Some(ServerSeen::Up { process }) => Some(*process),
@@ -143,14 +145,17 @@ impl Execution<'_> {
 
     fn adjust(&self, item: &Item, ledger: &mut Ledger<'_>) {
         let name = &item.session;
-        let owned = |reason: &Reason| matches!(reason, Reason::Adjusted { field } if field == "sources");
-        let own = item.reasons.iter().any(owned);
         let Some(session) = self.desired.sessions.get(name) else { return };
+        // Files that are not the fleet's own neither lift a protection nor take the session over.
+        let planned =
+            |what: &str| item.reasons.iter().any(|r| matches!(r, Reason::Adjusted { field } if field == what));
         ledger.change(name, |record| {
             record.title.clone_from(&session.title);
             record.stop_grace_ms = u64::try_from(session.stop_grace.as_millis()).ok();
-            record.protect |= session.protect;
-            if own {
+            if planned("protect") {
+                record.protect = session.protect;
+            }
+            if planned("sources") {
                 record.sources.clone_from(&self.desired.sources);
             }
         });
@@ -183,7 +188,8 @@ impl Execution<'_> {
             let stamps: [(PaneId, StampText); 1] = [(terminal.pane.id.clone(), stamp.write())];
             self.host.stamp(&terminal.socket, &stamps).map_err(|error| error.to_string())?;
             let wanted = terminals::session_name(&record.fleet, &record.name);
-            if terminal.pane.session_name != wanted && renamed.insert(terminal.pane.session.clone()) {
+            let free = !terminals.taken(&terminal.socket, &wanted);
+            if free && renamed.insert(terminal.pane.session.clone()) {
                 let result = self.host.rename(&terminal.socket, &terminal.pane.session, &wanted);
                 result.map_err(|error| error.to_string())?;
             }
@@ -265,8 +271,7 @@ impl Execution<'_> {
             Some(record) => terminals.site(record, &self.setup.socket)?,
             None => {
                 let fleet = self.desired.fleet.as_ref().unwrap_or(&session.name);
-                let name = terminals::session_name(fleet, &session.name);
-                Site { socket: self.setup.socket.clone(), place: Place::NewSession(name) }
+                terminals.new_session(fleet, &session.name, &self.setup.socket)
             }
         };
         if let (Some(record), Place::Respawn(pane)) = (recorded, &site.place) {

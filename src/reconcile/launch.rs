@@ -210,6 +210,8 @@ fn verdict(host: &dyn Host, flying: &Flying, alive: &BTreeSet<ProcessKey>) -> Op
             MarkersRead::Read(marks) if is_marked(opening, marks.agent.as_deref(), marks.tab.as_deref()) => {
                 Some(Progress::Running)
             }
+            // A program that hides its environment is told by the mark that the shim leaves right before its exec.
+            MarkersRead::Unreadable if opening.files.exec_reached(host).unwrap_or(false) => Some(Progress::Running),
             _ => stuck(host, flying),
         };
     }

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use uuid::Uuid;
-
 use crate::agents::argv::{self, Slots, Start};
 use crate::agents::{assign, catalogue};
 use crate::config::desired::{Desired, Dir, Session};
@@ -129,7 +127,7 @@ impl Workshop<'_> {
     /// In words, for this tab alone.
     pub fn tab(&mut self, session: &Session, record: &Record, name: &Name, site: Site) -> Result<Opening, String> {
         let tab = session.tabs.get(name).ok_or_else(|| format!("no tab `{name}` in the fleet file"))?;
-        let id = record.tabs.get(name).map_or_else(|| SessionId(Uuid::new_v4()), |tab| tab.id);
+        let id = record.tabs.get(name).map_or_else(|| SessionId(self.host.new_id()), |tab| tab.id);
         let dir = tab.dir.as_ref().map_or_else(|| record.dir.canonical.clone(), |dir: &Dir| dir.path.clone());
         self.host.resolve_dir(&dir).map_err(|error| error.to_string())?;
         let shell = || vec![self.setup.shell.display().to_string(), "-l".to_owned(), "-i".to_owned()];
@@ -157,7 +155,8 @@ impl Workshop<'_> {
     /// The record of the launch to come, without the launch.
     fn record(&self, session: &Session, old: Option<&Record>, canonical: PathBuf) -> Record {
         let fleet = self.desired.fleet.clone().unwrap_or_else(|| session.name.clone());
-        let base = old.cloned().unwrap_or_else(|| Record::unlaunched(fleet.clone(), session));
+        let unlaunched = || Record { id: SessionId(self.host.new_id()), ..Record::unlaunched(fleet.clone(), session) };
+        let base = old.cloned().unwrap_or_else(unlaunched);
         Record {
             version: RECORD_VERSION,
             fleet,

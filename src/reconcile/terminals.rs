@@ -23,7 +23,11 @@ pub struct Terminal {
 
 /// Our panes on some servers.
 #[derive(Debug, Clone, Default)]
-pub struct Terminals(Vec<Terminal>);
+pub struct Terminals {
+    ours: Vec<Terminal>,
+    /// Names of all tmux sessions there, ours or not.
+    names: BTreeSet<(Socket, String)>,
+}
 
 impl Terminals {
     /// Lists them.
@@ -31,24 +35,25 @@ impl Terminals {
     /// # Errors
     /// When a server does not answer: nothing is known then. A server that is not there has no panes.
     pub fn list(host: &dyn Host, sockets: &BTreeSet<Socket>, owner: &OwnerId) -> Result<Self, TmuxError> {
-        let mut all = Vec::new();
+        let mut all = Self::default();
         for socket in sockets {
             let panes = match host.panes(socket) {
                 Ok(panes) => panes.panes,
                 Err(TmuxError::NoServer(_)) => continue,
                 Err(error) => return Err(error),
             };
-            all.extend(panes.into_iter().filter_map(|pane| {
+            all.names.extend(panes.iter().map(|pane| (socket.clone(), pane.session_name.clone())));
+            all.ours.extend(panes.into_iter().filter_map(|pane| {
                 let stamp = Stamp::read(&pane.stamp).filter(|stamp| stamp.owner == *owner)?;
                 Some(Terminal { socket: socket.clone(), pane, stamp })
             }));
         }
-        Ok(Self(all))
+        Ok(all)
     }
 
     /// Those of one session.
     pub fn of(&self, id: SessionId) -> impl Iterator<Item = &Terminal> {
-        self.0.iter().filter(move |terminal| terminal.stamp.id == id)
+        self.ours.iter().filter(move |terminal| terminal.stamp.id == id)
     }
 
     /// Where the session's agent goes: its dead pane again, a window beside its tabs, or a new tmux session.
@@ -63,10 +68,22 @@ impl Terminals {
         if let Some(dead) = agents.first() {
             return Ok(Site { socket: dead.socket.clone(), place: Place::Respawn(dead.pane.id.clone()) });
         }
-        Ok(self.window(record).unwrap_or_else(|| {
-            let name = session_name(&record.fleet, &record.name);
-            Site { socket: default.clone(), place: Place::NewSession(name) }
-        }))
+        Ok(self.window(record).unwrap_or_else(|| self.new_session(&record.fleet, &record.name, default)))
+    }
+
+    /// A new tmux session. Its name may be taken: by a window that a user opened beside a session that was reaped, say.
+    #[must_use]
+    pub fn new_session(&self, fleet: &Name, session: &Name, socket: &Socket) -> Site {
+        let wanted = session_name(fleet, session);
+        let others = (2..).map(|number| format!("{wanted}-{number}"));
+        let free = std::iter::once(wanted.clone()).chain(others).find(|name| !self.taken(socket, name));
+        Site { socket: socket.clone(), place: Place::NewSession(free.unwrap_or(wanted)) }
+    }
+
+    /// Whether a tmux session of this name is there.
+    #[must_use]
+    pub fn taken(&self, socket: &Socket, name: &str) -> bool {
+        self.names.contains(&(socket.clone(), name.to_owned()))
     }
 
     /// A new window in the session's tmux session, while that exists.

@@ -15,6 +15,7 @@ use crate::host::disk::{Disk, DiskError, DiskFault};
 use crate::spec::name::Name;
 
 use super::error::StateError;
+use super::launch_files;
 use super::layout::Layout;
 use super::memory::{MAX_FILE, Memory, parse};
 use super::owner::{self, Account};
@@ -208,15 +209,18 @@ impl<'a> Store<'a> {
         Ok(old.len())
     }
 
-    /// Finishes what an interrupted pass left half done: burials, and restorations whose tombstone is still there.
+    /// Finishes what an interrupted pass left half done: burials, restorations whose tombstone is still there, and launch
+    /// files of sessions that no record knows (a power cut can bring removed files back).
     ///
     /// # Errors
     /// [`StateError`].
     pub fn repair(&self) -> Result<(), StateError> {
-        for file in self.records()?.unfinished {
-            self.disk.remove(&file)?;
+        let memory = self.records()?;
+        for file in &memory.unfinished {
+            self.disk.remove(file)?;
         }
-        Ok(())
+        let known = memory.known();
+        launch_files::sweep(self.disk, &self.layout.launch(), |id, _| known.contains(&id))
     }
 
     /// A session's bearer token, the value of `FARHELM_SESSION_TOKEN`: the same for all launches of the session, and

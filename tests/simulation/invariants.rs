@@ -8,6 +8,7 @@ use farhelm::config::desired::{Desired, Session};
 use farhelm::host::process::ProcessKey;
 use farhelm::host::sim::{Happened, What, World};
 use farhelm::plan::{Request, Trigger};
+use farhelm::spec::name::Name;
 use farhelm::state::fields;
 use farhelm::state::record::{HoldKind, Record};
 
@@ -17,6 +18,7 @@ use crate::memory;
 /// What was so before a run, and what farhelm could see in it.
 pub struct Before {
     records: BTreeMap<String, Record>,
+    tombstones: BTreeSet<String>,
     agents: BTreeMap<String, Vec<ProcessKey>>,
     sources: Vec<PathBuf>,
     /// How much had happened.
@@ -44,9 +46,10 @@ pub struct Run<'a> {
 impl Before {
     pub fn look(world: &World, blind: bool) -> Self {
         let records = memory::records(world);
+        let tombstones = memory::ids(world, "tombstones");
         let agents = records.keys().map(|id| (id.clone(), world.housed_agents(id))).collect();
         let events = world.review(usize::MAX, |_| {});
-        Self { records, agents, sources: memory::sources(world), events, blind }
+        Self { records, tombstones, agents, sources: memory::sources(world), events, blind }
     }
 }
 
@@ -61,8 +64,11 @@ impl Run<'_> {
         let mut ended = BTreeSet::new();
         let records = memory::records(self.world);
         self.world.review(before.events, |event| {
-            if let What::Ended { key, .. } = event.what {
-                ended.insert(key);
+            match event.what {
+                What::Ended { key, .. } => drop(ended.insert(key)),
+                // Its agents have no terminal any more, whether or not they live on.
+                What::ServerGone { .. } => ended.extend(before.agents.values().flatten()),
+                _ => {}
             }
             if event.effect > 0 && touches(&event.what) {
                 wrong.extend(self.check_effect(before, history, &ended, event));
@@ -71,9 +77,9 @@ impl Run<'_> {
         });
         let asked = |record: &&Record| self.request.fresh && self.request.again.contains(&record.name);
         history.afresh.extend(records.values().filter(asked).map(|record| record.id.to_string()));
-        let tombstones = memory::tombstones(self.world);
+        let tombstones = memory::ids(self.world, "tombstones");
         for (id, record) in before.records.iter().filter(|(id, _)| !records.contains_key(*id)) {
-            wrong.extend(self.check_buried(before, id, record, tombstones.contains_key(id)));
+            wrong.extend(self.check_buried(before, id, record, tombstones.contains(id)));
         }
         for id in self.world.live_sessions().iter().filter(|id| !records.contains_key(*id)) {
             wrong.push(format!("a terminal of {id} is alive and no record lists it"));
@@ -83,8 +89,11 @@ impl Run<'_> {
         }
     }
 
-    fn session_of(&self, record: &Record) -> Option<&Session> {
-        let moved = || self.desired.sessions.values().find(|s| s.moved_from.as_ref() == Some(&record.name));
+    /// The block of a record's session, which may have been renamed unless another already had the new name.
+    fn session_of(&self, records: &BTreeMap<String, Record>, record: &Record) -> Option<&Session> {
+        let taken = |name: &Name| records.values().any(|other| other.name == *name);
+        let moves = |s: &&Session| s.moved_from.as_ref() == Some(&record.name) && !taken(&s.name);
+        let moved = || self.desired.sessions.values().find(moves);
         self.desired.sessions.get(&record.name).or_else(moved)
     }
 
@@ -100,7 +109,7 @@ impl Run<'_> {
         }
         let id = &event.origin.as_ref()?.session;
         let record = before.records.get(id)?;
-        let session = self.session_of(record);
+        let session = self.session_of(&before.records, record);
         let now = self.world.moment().wall_ms;
         let hold = record.hold.as_ref().filter(|hold| hold.until_ms.is_none_or(|until| until > now));
         let asked = [Some(&record.name), session.map(|s| &s.name)];
@@ -138,7 +147,7 @@ impl Run<'_> {
             }
             What::Opened { .. } => {
                 history.ending.remove(id);
-                match records.get(id).and_then(|record| self.session_of(record)) {
+                match records.get(id).and_then(|record| self.session_of(records, record)) {
                     Some(session) => history.launched.insert(id.clone(), session.clone()),
                     None => history.launched.remove(id),
                 };
@@ -157,7 +166,9 @@ impl Run<'_> {
             wrong.push(format!("the record of {who} is gone and there is no tombstone"));
         }
         let own = before.sources.iter().all(|source| self.desired.sources.contains(source));
-        if !own && !self.request.take_over && self.request.trigger != Trigger::Down {
+        // A power cut can bring a buried record back: to bury it again is no new reap.
+        let again = before.tombstones.contains(id);
+        if !own && !again && !self.request.take_over && self.request.trigger != Trigger::Down {
             wrong.push(format!("{who} was reaped by other sources"));
         }
         wrong.extend(self.left_of(id).into_iter().map(|left| format!("{who} was reaped and left {left}")));

@@ -1,11 +1,11 @@
 //! What farhelm's state directory says, read from outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use farhelm::host::sim::World;
 use farhelm::spec::name::Name;
-use farhelm::state::record::{FleetRecord, Record, Tombstone};
+use farhelm::state::record::{FleetRecord, Record};
 
 use crate::fleet::state_dir;
 
@@ -16,11 +16,10 @@ pub fn records(world: &World) -> BTreeMap<String, Record> {
     files.iter().filter_map(parse).map(|record| (record.id.to_string(), record)).collect()
 }
 
-/// All tombstones, by session id.
-pub fn tombstones(world: &World) -> BTreeMap<String, Tombstone> {
-    let files = world.files_below(&state_dir().join("tombstones"));
-    let parse = |path: &PathBuf| serde_json::from_slice::<Tombstone>(&world.file(path)?).ok();
-    files.iter().filter_map(parse).map(|tombstone| (tombstone.record.id.to_string(), tombstone)).collect()
+/// The sessions a directory of the state directory has a file of.
+pub fn ids(world: &World, dir: &str) -> BTreeSet<String> {
+    let files = world.files_below(&state_dir().join(dir));
+    files.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
 }
 
 /// The files the fleet was last applied from; empty when nothing says.

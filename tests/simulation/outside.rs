@@ -35,7 +35,7 @@ pub fn happen(world: &World, random: &mut Random, desired: &Desired) -> String {
         }
         4 | 5 => close_a_pane(world, random),
         6 | 7 => {
-            let ids: Vec<String> = memory::records(world).into_keys().collect();
+            let ids: Vec<String> = memory::ids(world, "sessions").into_iter().collect();
             let killed = random.pick(&ids).is_some_and(|id| world.kill_agent(id));
             format!("an agent is killed: {killed}")
         }

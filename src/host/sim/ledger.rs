@@ -55,6 +55,8 @@ pub enum What {
     LaunchFailed { words: String },
     /// A process ended.
     Ended { key: ProcessKey, how: String },
+    /// A tmux server is gone.
+    ServerGone { key: ProcessKey },
     /// Something else: words.
     Note(String),
 }
@@ -78,6 +80,7 @@ impl fmt::Display for Happened {
             What::Exec { key, argv } => write!(f, "{key} became {argv:?}")?,
             What::LaunchFailed { words } => write!(f, "launch failed: {words}")?,
             What::Ended { key, how } => write!(f, "{key} ended: {how}")?,
+            What::ServerGone { key } => write!(f, "tmux server {key} is gone")?,
             What::Note(words) => f.write_str(words)?,
         }
         self.origin.as_ref().map_or(Ok(()), |origin| write!(f, " [{origin}]"))

@@ -202,7 +202,9 @@ impl World {
             let server = machine.server_at(socket.path()).unwrap_or_else(|| machine.start_server(socket.path(), false));
             let argv = vec!["zsh".to_owned()];
             let request = OpenPane { place, window: "user".to_owned(), dir: PathBuf::from("/"), argv, stamp };
-            let opened = machine.open_pane(server, &request, false).ok()?;
+            let opened = machine.open_pane(server, &request, false);
+            machine.end_when_empty(server);
+            let opened = opened.ok()?;
             machine.note(format!("somebody opens {}", opened.pane));
             let key = machine.table.all().find(|p| p.key.pid == opened.pid).map(|p| p.key)?;
             if let Some(process) = machine.table.live_mut(key) {
@@ -307,16 +309,12 @@ impl World {
         self.machine.borrow().remains(session)
     }
 
-    /// Processes of sessions that are stopped (state T).
+    /// Processes that are stopped (state T), and their sessions.
     #[must_use]
-    pub fn frozen(&self) -> Vec<ProcessKey> {
-        self.machine
-            .borrow()
-            .table
-            .all()
-            .filter(|p| p.stopped && !p.kill_pending && p.origin.is_some())
-            .map(|p| p.key)
-            .collect()
+    pub fn frozen(&self) -> Vec<(ProcessKey, String)> {
+        let machine = self.machine.borrow();
+        let stopped = machine.table.all().filter(|p| p.stopped && !p.kill_pending);
+        stopped.filter_map(|p| Some((p.key, p.origin.as_ref()?.session.clone()))).collect()
     }
 
     /// The panes farhelm opened for a session; dead ones on a server that has lost its socket are out of its reach.

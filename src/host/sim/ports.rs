@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::super::clock::{Clock, Interrupt, Moment};
 use super::super::disk::{Disk, DiskError, DiskFault, Locked};
+use super::super::ids::Ids;
 use super::super::process::{
     BootId, MarkersRead, Pid, ProcessError, ProcessKey, ProcessTable, Processes, Signal, Signalled,
 };
@@ -16,6 +17,14 @@ use super::faults::DiskMode;
 use super::files::{HeldLock, fault};
 use super::ledger::What;
 use super::machine::{Machine, TICK_MS};
+
+impl Ids for World {
+    fn new_id(&self) -> uuid::Uuid {
+        let mut machine = self.machine.borrow_mut();
+        let (high, low) = (machine.random.bits(), machine.random.bits());
+        uuid::Builder::from_random_bytes((u128::from(high) << 64 | u128::from(low)).to_be_bytes()).into_uuid()
+    }
+}
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 4)

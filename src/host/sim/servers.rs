@@ -98,8 +98,11 @@ impl Machine {
     pub(super) fn start_server(&mut self, socket: &Path, ours: bool) -> usize {
         let argv = vec!["tmux".to_owned(), "-S".to_owned(), socket.display().to_string()];
         let process = self.spawn(1, Spawn { comm: "tmux: server", argv, ..Spawn::default() });
-        let beside =
-            ours && self.servers.iter().any(|server| server.socket == socket && server.panes.values().any(|p| p.ours));
+        let beside = ours
+            && self
+                .servers
+                .iter()
+                .any(|server| server.socket == socket && server.panes.values().any(|p| p.ours && p.end.is_none()));
         if beside {
             self.violation(format!("a second tmux server was started on {} beside a live one", socket.display()));
         }
@@ -186,7 +189,7 @@ impl Machine {
         self.deliver(process, Signal::Hup);
     }
 
-    fn end_when_empty(&mut self, server: usize) {
+    pub(super) fn end_when_empty(&mut self, server: usize) {
         if self.servers[server].panes.is_empty() {
             let process = self.servers[server].process;
             self.servers[server].listens = false;
@@ -225,7 +228,7 @@ impl Machine {
     pub(super) fn server_ended(&mut self, key: ProcessKey) {
         let Some(at) = self.servers.iter().position(|server| server.process == key) else { return };
         let server = self.servers.swap_remove(at);
-        self.note(format!("tmux server {key} on {} is gone", server.socket.display()));
+        self.happened(None, What::ServerGone { key });
         for pane in server.panes.into_values().filter(|pane| pane.end.is_none()) {
             self.hang_up(pane.process);
         }

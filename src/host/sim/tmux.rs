@@ -106,6 +106,9 @@ impl Machine {
 
     fn rename(&mut self, server: usize, session: &TmuxSession, name: &str) {
         let id = number(&session.0);
+        if self.servers[server].sessions.values().any(|other| other.name == name) {
+            return;
+        }
         let ours = self.servers[server].panes.values().any(|pane| pane.session == id && pane.ours);
         if !ours {
             self.violation(format!("tmux session {session}, which is not ours, was renamed"));
