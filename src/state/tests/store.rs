@@ -76,9 +76,8 @@ fn tombstones_expire_after_thirty_days_and_not_before() {
     store.bury(&record(1, "web", "old"), moment(0)).unwrap();
     store.bury(&record(2, "web", "new"), moment(DAY_MS)).unwrap();
     store.tidy(moment(30 * DAY_MS)).unwrap();
-    assert_eq!(store.records().unwrap().tombstones.len(), 1);
+    assert_eq!(store.records().unwrap().tombstones.len(), 2);
     store.tidy(moment(30 * DAY_MS + 1)).unwrap();
-    assert!(store.records().unwrap().tombstones.is_empty());
     assert_eq!(store.records().unwrap().tombstones.into_keys().collect::<Vec<_>>(), [id(2)]);
 }
 
