@@ -151,7 +151,8 @@ impl Execution<'_> {
         let name = &item.session;
         let Some(session) = self.desired.sessions.get(name) else { return };
         // Files that are not the fleet's own neither lift a protection nor take the session over.
-        let planned = |what: &str| item.reasons.iter().any(|r| matches!(r, Reason::Adjusted { field } if field == what));
+        let planned =
+            |what: &str| item.reasons.iter().any(|r| matches!(r, Reason::Adjusted { field } if field == what));
         ledger.change(name, |record| {
             record.title.clone_from(&session.title);
             record.stop_grace_ms = u64::try_from(session.stop_grace.as_millis()).ok();

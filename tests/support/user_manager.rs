@@ -18,7 +18,10 @@ impl UserManager {
     /// Starts one. `None`, said loudly, where that is not possible: not root, no systemd, no cgroup2, no namespaces.
     pub fn start(directory: &Path) -> Option<Self> {
         let ready = directory.join("user-manager");
-        let mut holder = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/user-manager"))
+        // Says where it is, and stays until its standard input is closed.
+        let stay = r#"echo $$ > "$1.new"; mv "$1.new" "$1"; exec cat"#;
+        let mut holder = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/user-systemd.sh"))
+            .args(["sh", "-c", stay, "stay"])
             .arg(&ready)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
