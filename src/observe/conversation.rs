@@ -25,12 +25,14 @@ pub fn add<'a>(observed: &mut Observed, recorded: &Recorded, wanted: impl Iterat
 /// nothing can have been said.
 fn evidence(record: &Record) -> Evidence {
     let Some(conversation) = &record.conversation else { return Evidence::None };
-    let never_ran = record.launches.iter().all(|launch| {
+    // Launches before the last fresh one were of an earlier conversation.
+    let begun = record.launches.iter().rposition(|launch| !launch.resumed).unwrap_or(0);
+    let never_ran = record.launches[begun..].iter().all(|launch| {
         let failed = launch.ended.as_ref().is_some_and(|ended| matches!(ended.how, EndedHow::LaunchFailed(_)));
         failed || launch.phase == Phase::Intended
     });
     match conversation.provenance {
-        Provenance::Assigned if never_ran && record.prompt_delivered.is_none() => Evidence::NeverPrompted,
+        Provenance::Assigned if never_ran => Evidence::NeverPrompted,
         Provenance::Assigned => Evidence::Assigned,
         Provenance::Reported => Evidence::Pending("reports are not verified by this version".to_owned()),
     }

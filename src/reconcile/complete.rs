@@ -51,24 +51,17 @@ fn up(record: &mut Record, pane: &PaneSeen, phase: Phase, observed: &Observed) {
 fn ended(record: &mut Record, how: &Ended, now: Moment, executed: &dyn Fn(&Record, u32) -> bool) {
     let ran = executed(record, record.generation());
     let Some(launch) = record.launches.last_mut() else { return };
+    // An exec that happened carried its prompt, whether or not anybody saw it happen: never deliver it twice.
+    let failed = matches!(how.how, EndedHow::LaunchFailed(_));
+    if (ran || !failed && launch.phase >= Phase::Running && launch.ended.is_none()) && launch.prompt.is_some() {
+        record.prompt_delivered.clone_from(&launch.prompt);
+    }
     if launch.ended.as_ref().is_some_and(|known| !is_better_known(known, how)) {
         return;
-    }
-    let failed = matches!(how.how, EndedHow::LaunchFailed(_));
-    // An exec that happened carried its prompt, whether or not anybody saw it happen: never deliver it twice.
-    if !failed && (ran || launch.phase >= Phase::Running) && launch.prompt.is_some() {
-        record.prompt_delivered.clone_from(&launch.prompt);
     }
     let stopping = launch.phase == Phase::Stopping;
     let lived = now.boot_ms.saturating_sub(launch.at.boot_ms);
     let mut how = how.clone();
-    // The shim's mark outlives everything but a power cut: without it the program was never started.
-    if !ran
-        && launch.phase < Phase::Running
-        && matches!(how.how, EndedHow::Exited(_) | EndedHow::Killed(_) | EndedHow::Lost)
-    {
-        how.how = EndedHow::LaunchFailed("its terminal ended before its program was started".to_owned());
-    }
     if stopping && !matches!(how.how, EndedHow::Rebooted | EndedHow::ServerDied) {
         how.how = EndedHow::Stopped;
     }
@@ -78,6 +71,11 @@ fn ended(record: &mut Record, how: &Ended, now: Moment, executed: &dyn Fn(&Recor
         EndedHow::Exited(_) | EndedHow::Lost | EndedHow::Killed(_) => 0,
         EndedHow::ServerDied | EndedHow::Rebooted | EndedHow::Stopped => record.failures,
     };
+    // Where it matters the shim's mark is durable: without it the program was never started, whatever ended.
+    let unproven = launch.phase < Phase::Running || (stopping && how.how == EndedHow::Stopped);
+    if !ran && unproven && !failed {
+        how.how = EndedHow::LaunchFailed("its terminal ended before its program was started".to_owned());
+    }
     launch.phase = Phase::Ended;
     launch.ended = Some(how);
 }

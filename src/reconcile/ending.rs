@@ -12,7 +12,7 @@ use crate::observe::observed::{AgentSeen, Observed, Seen, TabSeen};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
-use crate::state::launch_files;
+use crate::state::launch_files::{self, LaunchFiles};
 use crate::state::record::{Ended, EndedHow, Phase, Record};
 use crate::state::store::Store;
 
@@ -177,19 +177,30 @@ impl Round<'_> {
 
     /// Books a stop. Its processes are gone whether or not the disk takes the news; the next pass sees it again.
     fn stopped(&self, session: &Name, ledger: &mut Ledger<'_>) {
-        let at_ms = Some(self.host.now().wall_ms);
-        ledger.change(session, |record| {
-            if let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) {
-                launch.phase = Phase::Ended;
-                launch.ended = Some(Ended { how: EndedHow::Stopped, at_ms });
-            }
-        });
+        ledger.change(session, |record| self.end_launch(record));
         if let Err(words) = ledger.save(std::slice::from_ref(session)) {
             ledger.event(session, "record", Outcome::Failed, Some(&words));
         }
     }
 
+    /// Books the end of the latest launch: a stop, or one that came before its program was started, so that nothing was
+    /// said in the conversation it was to begin.
+    fn end_launch(&self, record: &mut Record) {
+        let (id, at_ms) = (record.id, Some(self.host.now().wall_ms));
+        let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) else { return };
+        let files = LaunchFiles::new(&self.store.layout().launch(), id, launch.generation, None);
+        let ran = launch.boot != self.observed.boot || files.exec_reached(self.host).unwrap_or(true);
+        let never = || EndedHow::LaunchFailed("it was stopped before its program was started".to_owned());
+        launch.phase = Phase::Ended;
+        launch.ended = Some(Ended { how: if ran { EndedHow::Stopped } else { never() }, at_ms });
+    }
+
     fn bury(&self, session: &Name, ledger: &mut Ledger<'_>) -> Result<(), String> {
+        if ledger.recorded.records.get(session).and_then(Record::launch).is_some_and(|launch| launch.ended.is_none()) {
+            // The launch files tell whether it ran, and go first.
+            ledger.change(session, |record| self.end_launch(record));
+            ledger.save(std::slice::from_ref(session))?;
+        }
         let Some(record) = ledger.recorded.records.get(session).cloned() else { return Ok(()) };
         let launch = self.store.layout().launch();
         launch_files::sweep(self.host, &launch, |id, _| id != record.id).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
-use crate::host::process::{MarkersRead, ProcessKey};
+use crate::host::process::{MarkersRead, Pid, ProcessKey};
 use crate::host::tmux::{OpenPane, Opened, Socket};
 use crate::spec::name::Name;
 use crate::state::launch_files::{LaunchFiles, LaunchSpec};
@@ -76,7 +76,10 @@ pub fn start(host: &dyn Host, queue: Vec<Opening>, pace: Pace, ledger: &mut Ledg
 
 struct Flying {
     opening: Opening,
+    pid: Pid,
     process: Option<ProcessKey>,
+    /// The process table could be read since the pane was opened.
+    looked: bool,
     since: Moment,
 }
 
@@ -152,8 +155,9 @@ impl Launcher<'_, '_> {
                 Ok(opened) => {
                     let row = table.as_ref().and_then(|table| table.processes.get(&opened.pid));
                     let process = row.map(|process| process.key);
+                    let pid = opened.pid;
                     steps.push((opening.clone(), Progress::Opened(opened, process)));
-                    self.flying.push(Flying { opening, process, since });
+                    self.flying.push(Flying { opening, pid, process, looked: table.is_some(), since });
                 }
                 Err(error) => {
                     let _ = opening.files.remove(self.host);
@@ -179,6 +183,7 @@ impl Launcher<'_, '_> {
 
     /// One look at everything in flight.
     fn look(&mut self) {
+        self.find_processes();
         let keys: BTreeSet<ProcessKey> = self.flying.iter().filter_map(|flying| flying.process).collect();
         let alive = self.host.wait_gone(&keys, Duration::ZERO);
         let mut steps = Vec::new();
@@ -193,6 +198,18 @@ impl Launcher<'_, '_> {
         self.tell(&steps.iter().map(|(opening, step)| (opening, step.clone())).collect::<Vec<_>>());
     }
 
+    /// Looks again for processes of panes that were opened while the process table could not be read.
+    fn find_processes(&mut self) {
+        if self.flying.iter().all(|flying| flying.looked) {
+            return;
+        }
+        let Ok(table) = self.host.table() else { return };
+        for flying in self.flying.iter_mut().filter(|flying| !flying.looked) {
+            flying.process = table.running(flying.pid).map(|process| process.key);
+            flying.looked = true;
+        }
+    }
+
     fn tell(&mut self, steps: &[(&Opening, Progress)]) {
         if !steps.is_empty() {
             self.ledger.progress(steps);
@@ -203,6 +220,9 @@ impl Launcher<'_, '_> {
 /// What is known of one in flight; `None`: nothing yet.
 fn verdict(host: &dyn Host, flying: &Flying, alive: &BTreeSet<ProcessKey>) -> Option<Progress> {
     let opening = &flying.opening;
+    if !flying.looked {
+        return stuck(host, flying);
+    }
     if let Some(key) = flying.process
         && alive.contains(&key)
     {

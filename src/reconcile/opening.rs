@@ -84,7 +84,7 @@ impl Workshop<'_> {
         let prompt = session.prompt.as_deref().filter(|_| carries_prompt(mode));
         let prompt = prompt.map(|prompt| prompt_hash(&record.salt, prompt));
         let spec = self.spec(id, None, generation, argv, env, dir.clone(), before_launch)?;
-        let spec = LaunchSpec { durable_exec: prompt.is_some(), ..spec };
+        let spec = LaunchSpec { durable_exec: prompt.is_some() || minted.is_some(), ..spec };
         let (command, scoped) = self.command(&spec, &scopes::agent(id, generation))?;
         let at = self.host.now();
         let (boot, socket) = (self.boot.clone(), site.socket.clone());

@@ -138,7 +138,7 @@ impl<'a> Reconciler<'a> {
     /// When the records cannot be read.
     pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
         let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-        let memory = self.store.records()?;
+        let memory = self.store.records_for(fleet, desired.sessions.keys())?;
         let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
         let boot = self.host.boot().ok();
         let launch_dir = self.store.layout().launch();
@@ -201,6 +201,11 @@ impl<'a> Reconciler<'a> {
         report: &mut dyn FnMut(&Done),
     ) -> Result<Outcome, PassError> {
         let begun = self.host.now();
+        {
+            let _lock = self.lock()?;
+            // What cannot be removed now counts for nothing all the same.
+            let _ = self.store.tidy(begun);
+        }
         let mut request = request.clone();
         let mut done: Vec<Done> = Vec::new();
         let mut tried: BTreeSet<(Name, &'static str)> = BTreeSet::new();
@@ -233,8 +238,6 @@ impl<'a> Reconciler<'a> {
         report: &mut dyn FnMut(&Done),
     ) -> Result<(Plan, bool), PassError> {
         let _lock = self.lock()?;
-        // Left half done by a pass that died; what cannot be removed now counts for nothing all the same.
-        let _ = self.store.repair();
         let mut situation = self.look(desired)?;
         let plan = self.plan(desired, &situation, request);
         self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;

@@ -48,10 +48,18 @@ impl Memory {
     }
 
     /// Reads all of it. Records first: a session buried meanwhile is then seen twice, not never.
-    pub(super) fn read(disk: &dyn Disk, layout: &Layout) -> Result<Self, StateError> {
+    /// Of the tombstones, only those of recorded sessions where `enough` says so of the records: graves outlast their
+    /// sessions by a month, and are many.
+    pub(super) fn read(
+        disk: &dyn Disk,
+        layout: &Layout,
+        enough: impl Fn(&BTreeMap<SessionId, Record>) -> bool,
+    ) -> Result<Self, StateError> {
         let mut damaged = Vec::new();
-        let records = read_dir(disk, &layout.sessions(), |record: &Record| record, &mut damaged)?;
-        let tombstones = read_dir(disk, &layout.tombstones(), |grave: &Tombstone| &grave.record, &mut damaged)?;
+        let records = read_dir(disk, &layout.sessions(), |_| true, |record: &Record| record, &mut damaged)?;
+        let all = !enough(&records);
+        let wanted = |id: SessionId| all || records.contains_key(&id);
+        let tombstones = read_dir(disk, &layout.tombstones(), wanted, |grave: &Tombstone| &grave.record, &mut damaged)?;
         let mut memory = Self { records, tombstones, damaged, unfinished: Vec::new() };
         memory.finish(layout);
         Ok(memory)
@@ -77,13 +85,14 @@ impl Memory {
 fn read_dir<T: DeserializeOwned>(
     disk: &dyn Disk,
     dir: &Path,
+    wanted: impl Fn(SessionId) -> bool,
     record: impl Fn(&T) -> &Record,
     damaged: &mut Vec<Damaged>,
 ) -> Result<BTreeMap<SessionId, T>, StateError> {
     let mut found = BTreeMap::new();
     for name in disk.list(dir)? {
         // Anything else in the directory is a temporary file of an interrupted write.
-        let Some(id) = id_of(&name) else { continue };
+        let Some(id) = id_of(&name).filter(|id| wanted(*id)) else { continue };
         let file = dir.join(&name);
         let bytes = match disk.read(&file, MAX_FILE) {
             Ok(bytes) => bytes,

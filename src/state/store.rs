@@ -1,11 +1,11 @@
 //! The store: records, tombstones and fleets as files.
 //!
 //! What survives: every file is replaced whole, so a crash leaves the old one or the new one. A tombstone is written
-//! before its record is removed; where both are found the burial is finished by [`Store::repair`], and readers already
+//! before its record is removed; where both are found the burial is finished by [`Store::tidy`], and readers already
 //! see it finished. A file that cannot be understood is never taken for an absent one.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -65,7 +65,23 @@ impl<'a> Store<'a> {
     /// # Errors
     /// [`StateError::Newer`], or [`StateError::Disk`] when a directory cannot be listed.
     pub fn records(&self) -> Result<Memory, StateError> {
-        Memory::read(self.disk, &self.layout)
+        Memory::read(self.disk, &self.layout, |_| false)
+    }
+
+    /// As [`Store::records`], for a plan of `fleet` with these sessions: tombstones only where one of them has no
+    /// record.
+    ///
+    /// # Errors
+    /// As [`Store::records`].
+    pub fn records_for<'n>(
+        &self,
+        fleet: &Name,
+        sessions: impl Iterator<Item = &'n Name> + Clone,
+    ) -> Result<Memory, StateError> {
+        Memory::read(self.disk, &self.layout, |records| {
+            let known: BTreeSet<&Name> = records.values().filter(|r| r.fleet == *fleet).map(|r| &r.name).collect();
+            sessions.clone().all(|name| known.contains(name))
+        })
     }
 
     /// All that is remembered of `fleet` and, for a renamed fleet, of `moved_from`; where both know a name, `fleet`'s
@@ -169,7 +185,7 @@ impl<'a> Store<'a> {
     /// Turns a reaped session's record into a tombstone.
     ///
     /// # Errors
-    /// [`StateError::Disk`]; the record is then still there, or [`Store::repair`] finishes the burial.
+    /// [`StateError::Disk`]; the record is then still there, or [`Store::tidy`] finishes the burial.
     pub fn bury(&self, record: &Record, now: Moment) -> Result<(), StateError> {
         let grave = Tombstone { reaped_ms: now.wall_ms, record: trimmed(record) };
         self.disk.replace(&[file(self.layout.tombstone(record.id), &grave)?])?;
@@ -189,19 +205,10 @@ impl<'a> Store<'a> {
     /// # Errors
     /// [`StateError`].
     pub fn forget(&self, fleet: &Name, name: &Name) -> Result<usize, StateError> {
-        self.drop_tombstones(|grave| grave.record.fleet == *fleet && grave.record.name == *name)
+        self.drop_tombstones(&self.records()?, |grave| grave.record.fleet == *fleet && grave.record.name == *name)
     }
 
-    /// Drops the tombstones older than [`TOMBSTONE_DAYS`], and says how many there were.
-    ///
-    /// # Errors
-    /// [`StateError`].
-    pub fn expire(&self, now: Moment) -> Result<usize, StateError> {
-        self.drop_tombstones(|grave| now.wall_ms.saturating_sub(grave.reaped_ms) > TOMBSTONE_DAYS * DAY_MS)
-    }
-
-    fn drop_tombstones(&self, which: impl Fn(&Tombstone) -> bool) -> Result<usize, StateError> {
-        let memory = self.records()?;
+    fn drop_tombstones(&self, memory: &Memory, which: impl Fn(&Tombstone) -> bool) -> Result<usize, StateError> {
         let old: Vec<_> = memory.tombstones.iter().filter(|(_, grave)| which(grave)).collect();
         for (id, _) in &old {
             self.disk.remove(&self.layout.tombstone(**id))?;
@@ -209,18 +216,21 @@ impl<'a> Store<'a> {
         Ok(old.len())
     }
 
-    /// Finishes what an interrupted pass left half done: burials, restorations whose tombstone is still there, and launch
-    /// files of sessions that no record knows (a power cut can bring removed files back).
+    /// Finishes what an interrupted pass left half done (burials, restorations whose tombstone is still there), and
+    /// removes launch files of sessions that no record knows (a power cut can bring removed files back) and the
+    /// tombstones older than [`TOMBSTONE_DAYS`].
     ///
     /// # Errors
     /// [`StateError`].
-    pub fn repair(&self) -> Result<(), StateError> {
+    pub fn tidy(&self, now: Moment) -> Result<(), StateError> {
         let memory = self.records()?;
         for file in &memory.unfinished {
             self.disk.remove(file)?;
         }
         let known = memory.known();
-        launch_files::sweep(self.disk, &self.layout.launch(), |id, _| known.contains(&id))
+        launch_files::sweep(self.disk, &self.layout.launch(), |id, _| known.contains(&id))?;
+        let limit = TOMBSTONE_DAYS * DAY_MS;
+        self.drop_tombstones(&memory, |grave| now.wall_ms.saturating_sub(grave.reaped_ms) > limit).map(|_| ())
     }
 
     /// A session's bearer token, the value of `FARHELM_SESSION_TOKEN`: the same for all launches of the session, and

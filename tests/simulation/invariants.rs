@@ -171,7 +171,9 @@ impl Run<'_> {
         if !own && !again && !self.request.take_over && self.request.trigger != Trigger::Down {
             wrong.push(format!("{who} was reaped by other sources"));
         }
-        wrong.extend(self.left_of(id).into_iter().map(|left| format!("{who} was reaped and left {left}")));
+        if !again {
+            wrong.extend(self.left_of(id).into_iter().map(|left| format!("{who} was reaped and left {left}")));
+        }
         wrong
     }
 

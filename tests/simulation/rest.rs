@@ -33,6 +33,8 @@ pub fn come_to_rest(schedule: &mut Schedule) {
     let Some(plan) = plan.filter(at_rest) else {
         return schedule.world.violated(format!("no rest after {BOUND} quiet runs"));
     };
+    // A tmux server that lost its last pane ends a moment later, and that is noted.
+    finish(schedule, &request);
     check_plan(schedule, &plan);
     check_world(schedule, &plan);
     check_still(schedule, &request);
@@ -44,7 +46,8 @@ pub fn come_to_rest(schedule: &mut Schedule) {
 fn quiet(schedule: &mut Schedule) {
     schedule.world.remark("the trouble stops");
     schedule.world.set_faults(Faults { programs_last: true, ..Faults::none() });
-    schedule.world.close_strange_panes();
+    // Users close what is theirs, and what a session that was reaped out of reach left on a server without a socket.
+    schedule.world.tidy_panes(&memory::ids(&schedule.world, "sessions"));
     // What the plan tells an operator to do: end the server that took the place, and bring back the other.
     schedule.world.restore_socket(&socket());
     while schedule.world.servers_on(&socket()) > 1 && schedule.world.kill_server(&socket()) {
@@ -145,9 +148,12 @@ fn check_world(schedule: &Schedule, plan: &Plan) {
             world.violated(format!("{left} is left of {id}, which has no record"));
         }
     }
-    // A farhelm that was killed between STOP and KILL leaves them to the next plan, which may be blocked.
-    for (key, id) in world.frozen().into_iter().filter(|(_, id)| !blocked.contains(id)) {
-        world.violated(format!("{key} of {id} was left stopped"));
+    // A farhelm that was killed between STOP and KILL leaves them to the next plan, which may be blocked, or may want the
+    // tab again: nothing tells them from what a user stopped.
+    for (key, origin) in world.frozen() {
+        if origin.tab.is_none() && !blocked.contains(&origin.session) {
+            world.violated(format!("{key} of {origin} was left stopped"));
+        }
     }
 }
 

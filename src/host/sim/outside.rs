@@ -8,7 +8,7 @@ use super::super::process::{Markers, ProcessKey};
 use super::super::tmux::{OpenPane, PaneId, Place, Socket, StampText};
 use super::World;
 use super::faults::Faults;
-use super::ledger::{AgentRun, Happened};
+use super::ledger::{AgentRun, Happened, Origin};
 use super::machine::Machine;
 use super::program::Habits;
 use super::servers::{number, origin_of};
@@ -109,11 +109,15 @@ impl World {
         self.machine.borrow().files.read(path, u64::MAX).ok()
     }
 
-    /// Every pane that farhelm did not open is closed by its user, on every server.
-    pub fn close_strange_panes(&self) {
+    /// Every pane that farhelm did not open, and every dead one of a session other than `known`, is closed by its user, on
+    /// every server.
+    pub fn tidy_panes(&self, known: &BTreeSet<String>) {
         self.peek(|machine| {
             let strange = |server: &super::servers::Server| {
-                let panes = server.panes.iter().filter(|(_, pane)| !pane.ours);
+                let orphan = |pane: &super::servers::PaneState| {
+                    pane.end.is_some() && origin_of(&pane.stamp).is_some_and(|origin| !known.contains(&origin.session))
+                };
+                let panes = server.panes.iter().filter(|(_, pane)| !pane.ours || orphan(pane));
                 panes.map(|(id, _)| (server.process, *id)).collect::<Vec<_>>()
             };
             let all: Vec<(ProcessKey, u64)> = machine.servers.iter().flat_map(strange).collect();
@@ -309,12 +313,12 @@ impl World {
         self.machine.borrow().remains(session)
     }
 
-    /// Processes that are stopped (state T), and their sessions.
+    /// Processes that are stopped (state T), and whose they are.
     #[must_use]
-    pub fn frozen(&self) -> Vec<(ProcessKey, String)> {
+    pub fn frozen(&self) -> Vec<(ProcessKey, Origin)> {
         let machine = self.machine.borrow();
         let stopped = machine.table.all().filter(|p| p.stopped && !p.kill_pending);
-        stopped.filter_map(|p| Some((p.key, p.origin.as_ref()?.session.clone()))).collect()
+        stopped.filter_map(|p| Some((p.key, p.origin.clone()?))).collect()
     }
 
     /// The panes farhelm opened for a session; dead ones on a server that has lost its socket are out of its reach.

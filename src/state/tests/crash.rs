@@ -17,7 +17,7 @@ fn kill_everywhere(
         place.disk.left.set(None);
         // Seen the same before and after the repair.
         check(&store, done);
-        store.repair().unwrap();
+        store.tidy(moment(0)).unwrap();
         check(&store, done);
         assert!(store.records().unwrap().unfinished.is_empty());
         if done {
@@ -65,7 +65,7 @@ fn a_killed_restoration_keeps_the_tombstone_until_the_record_is_there() {
     let restored = Record { launches: vec![launch(1), launch(2)], ..buried.clone() };
     kill_everywhere(
         |store| store.bury(&buried, moment(5)).unwrap(),
-        |store| store.save(std::slice::from_ref(&restored)).and_then(|()| store.repair()),
+        |store| store.save(std::slice::from_ref(&restored)).and_then(|()| store.tidy(moment(0))),
         |store, done| {
             let memory = store.records().unwrap();
             assert_eq!(memory.records.len() + memory.tombstones.len(), 1);

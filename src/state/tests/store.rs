@@ -75,8 +75,9 @@ fn tombstones_expire_after_thirty_days_and_not_before() {
     let store = place.store();
     store.bury(&record(1, "web", "old"), moment(0)).unwrap();
     store.bury(&record(2, "web", "new"), moment(DAY_MS)).unwrap();
-    assert_eq!(store.expire(moment(30 * DAY_MS)).unwrap(), 0);
-    assert_eq!(store.expire(moment(30 * DAY_MS + 1)).unwrap(), 1);
+    store.tidy(moment(30 * DAY_MS)).unwrap();
+    assert_eq!(store.records().unwrap().tombstones.len(), 2);
+    store.tidy(moment(30 * DAY_MS + 1)).unwrap();
     assert_eq!(store.records().unwrap().tombstones.into_keys().collect::<Vec<_>>(), [id(2)]);
 }
 
@@ -172,7 +173,7 @@ fn foreign_and_temporary_files_beside_the_records_are_left_alone() {
     for file in [".tmpAbC", "note.txt", "ABCDEF00-0000-0000-0000-000000000001.json"] {
         fs::write(store.layout().sessions().join(file), "x").unwrap();
     }
-    store.repair().unwrap();
+    store.tidy(moment(0)).unwrap();
     let memory = store.records().unwrap();
     assert!(memory.records.is_empty() && memory.damaged.is_empty());
     assert_eq!(place.disk.list(&store.layout().sessions()).unwrap().len(), 3);
