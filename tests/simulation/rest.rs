@@ -144,7 +144,10 @@ fn check_world(schedule: &Schedule, plan: &Plan) {
     ids.sort();
     ids.dedup();
     // Where the record was lost, the plan lists what is blocked by its stamp; what has no terminal either is a stray.
-    for id in ids.into_iter().filter(|id| !records.contains_key(id) && !blocked.contains(id) && !schedule.history.lost.contains(id)) {
+    for id in ids
+        .into_iter()
+        .filter(|id| !records.contains_key(id) && !blocked.contains(id) && !schedule.history.lost.contains(id))
+    {
         for left in run.left_of(&id) {
             world.violated(format!("{left} is left of {id}, which has no record"));
         }
