@@ -99,6 +99,7 @@ impl Machine {
         let argv = vec!["tmux".to_owned(), "-S".to_owned(), socket.display().to_string()];
         let process = self.spawn(1, Spawn { comm: "tmux: server", argv, ..Spawn::default() });
         let beside = ours
+            && !self.forgetful
             && self
                 .servers
                 .iter()
