@@ -34,7 +34,8 @@ fn a12_an_unrelated_session_on_the_same_server_stays_as_it_is() {
     let tmux = fleet.tmux();
     Operator::runs(&fleet, &tmux, "mine", &["apply", "-y"]).ends_with(0);
     let look = || {
-        let windows = tmux.run(&["list-windows", "-t", "=mine", "-F", "#{window_id} #{window_name} #{window_width}"]);
+        let windows =
+            tmux.run(&["list-windows", "-t", "=mine", "-F", "#{window_id} #{automatic-rename} #{window_width}"]);
         (windows, tmux.run(&["show-options", "-t", "=mine:"]))
     };
     let before = look();

@@ -12,12 +12,14 @@ use crate::support::wait::wait_until;
 #[test]
 fn a_lock_held_by_another_process_is_named_and_nothing_is_done() {
     let fleet = Fleet::new();
-    fleet.agents([agent("a").does("--ignore TERM").with("stop: {grace: 20s}")]);
+    let stubborn = |does: &str| agent("a").does(&format!("--ignore TERM {does}")).with("stop: {grace: 20s}");
+    fleet.agents([stubborn("")]);
     fleet.apply();
-    // A real holder: an operator's stop that has to wait.
-    let holder = fleet.start(["stop", "a"]);
+    // A real holder: an apply whose restart has to wait for the agent's end.
+    fleet.agents([stubborn("--changed")]);
+    let holder = fleet.start(["apply", "-y"]);
     wait_until("the lock is written", || locked_by(&fleet, holder.pid()));
-    fleet.agents([agent("a").does("--ignore TERM").with("stop: {grace: 20s}"), agent("b")]);
+    fleet.agents([stubborn("--changed"), agent("b")]);
     let ran = fleet.farhelm(["apply", "-y", "--timeout", "1s"]);
     assert_ne!(ran.code, 0, "{ran}");
     ran.mentions(&holder.pid().to_string());
