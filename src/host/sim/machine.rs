@@ -102,6 +102,8 @@ pub(super) struct Machine {
     pub(super) scopes: bool,
     /// farhelm's memory was lost once: what it cannot know any more is no violation.
     pub(super) forgetful: bool,
+    /// A stranger's server took the place of one that had lost its socket.
+    pub(super) usurped: bool,
     pub(super) ledger: Ledger,
 }
 
@@ -125,6 +127,7 @@ impl Machine {
             launching: BTreeMap::new(),
             scopes: false,
             forgetful: false,
+            usurped: false,
             ledger: Ledger::default(),
             random,
         };
