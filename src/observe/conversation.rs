@@ -36,7 +36,7 @@ fn evidence(record: &Record) -> Evidence {
     let begun = record.launches.iter().rposition(|launch| !launch.resumed).unwrap_or(0);
     let never_ran = record.launches[begun..].iter().all(|launch| {
         let failed = launch.ended.as_ref().is_some_and(|ended| matches!(ended.how, EndedHow::LaunchFailed(_)));
-        failed || launch.phase == Phase::Intended
+        failed || launch.phase < Phase::Running
     });
     match conversation.provenance {
         Provenance::Assigned if never_ran => Evidence::NeverPrompted,

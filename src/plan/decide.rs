@@ -57,10 +57,8 @@ fn verdict(subject: &Subject<'_>, inputs: &Inputs<'_>, others: Option<&Reason>) 
     if verdict.cost.destructive {
         verdict.obstacles.extend(others.cloned());
     }
-    let ends = match verdict.action {
-        Action::Restart(_) => subject.runs(),
-        _ => matches!(verdict.action, Action::Stop | Action::Reap),
-    };
+    // A restart of what has ended reaps leftovers: what farhelm runs inside of may be among them.
+    let ends = matches!(verdict.action, Action::Restart(_) | Action::Stop | Action::Reap);
     if ends && subject.memory.as_ref().is_some_and(|memory| Some(memory.id) == inputs.inside) {
         verdict.obstacles.push(Reason::Inside);
     }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
+use crate::host::process::Signal;
 use crate::host::secrets::Fetcher;
 use crate::host::tmux::Socket;
 use crate::observe::conversation;
 use crate::observe::look::{self, Ask};
-use crate::observe::observed::Observed;
+use crate::observe::observed::{AgentSeen, Observed};
 use crate::plan::action::{Action, Item};
 use crate::plan::decide;
 use crate::plan::reason::Reason;
@@ -21,7 +22,7 @@ use crate::state::error::StateError;
 use crate::state::launch_files::LaunchFiles;
 use crate::state::lock::{self, Holder};
 use crate::state::owner::Account;
-use crate::state::record::{Record, Recorded, SessionId};
+use crate::state::record::{HoldKind, Phase, Record, Recorded, SessionId};
 use crate::state::store::Store;
 
 use super::complete::complete;
@@ -273,12 +274,41 @@ impl<'a> Reconciler<'a> {
         {
             ledger.event(first, "record", crate::state::events::Outcome::Failed, Some(&words));
         }
+        self.thaw(todo, &observed, &mut ledger);
         if !todo.is_empty() {
             let (host, store, setup) = (self.host, &self.store, self.setup);
             let execution = Execution { host, store, setup, desired, observed: &observed };
             execution.run(todo, &mut Fetcher::new(), &mut ledger);
         }
         Ok(ledger.done)
+    }
+
+    /// A pass that died between STOP and KILL left an agent frozen. Where it is no longer to be ended it goes on.
+    fn thaw(&self, todo: &[&Item], observed: &Observed, ledger: &mut Ledger<'_>) {
+        let now = self.host.now().wall_ms;
+        let ends = |item: &&&Item| matches!(item.action, Action::Stop | Action::Reap | Action::Restart(_));
+        let ended: BTreeSet<&Name> = todo.iter().filter(ends).map(|item| &item.session).collect();
+        let paused = |record: &Record| record.hold_at(now).is_some_and(|hold| hold.what == HoldKind::Paused);
+        let begun = |record: &&Record| {
+            let launch = record.launch().filter(|launch| launch.phase == Phase::Stopping && launch.ended.is_none());
+            launch.is_some() && !paused(record) && !ended.contains(&record.name)
+        };
+        let frozen: Vec<Record> = ledger.recorded.records.values().filter(begun).cloned().collect();
+        for record in frozen {
+            let seen = observed.sessions.get(&record.id).map(|seen| &seen.agent);
+            let (Some(AgentSeen::Alive(pane)), Ok(table)) = (seen, self.host.table()) else { continue };
+            for key in table.trees(&[pane.process]) {
+                self.host.signal(key, Signal::Cont);
+            }
+            ledger.change(&record.name, |record| {
+                if let Some(launch) = record.launches.last_mut() {
+                    launch.phase = Phase::Running;
+                }
+            });
+            if let Err(words) = ledger.save(std::slice::from_ref(&record.name)) {
+                ledger.event(&record.name, "record", crate::state::events::Outcome::Failed, Some(&words));
+            }
+        }
     }
 
     /// One pass that does only what `wanted` allows of its plan.

@@ -239,12 +239,16 @@ impl<'a> Sweep<'a> {
     }
 
     fn claim(&mut self, census: &Census, group: &[usize]) {
-        let spared = census.spared(self.host);
+        let (spared, own) = (census.spared(self.host), self.host.own());
         for index in group {
             let target = &self.targets[*index];
             // Children of what was known count too: their parent may have lost its own parent meanwhile.
             let roots: Vec<ProcessKey> = self.known[*index].iter().copied().collect();
             let claimed = census.claimed(target.session, &target.claim, &roots, &spared);
+            if census.claimed(target.session, &target.claim, &roots, &BTreeSet::new()).iter().any(|key| key.pid == own)
+            {
+                self.endings[*index].errors.push("farhelm itself runs inside it".to_owned());
+            }
             for key in &claimed {
                 if let Some(process) = census.table.alive(*key) {
                     self.names.insert(*key, process.comm.clone());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use farhelm::config::desired::{Desired, OnLost, Session};
-use farhelm::host::process::ProcessKey;
+use farhelm::host::process::{ProcessKey, Signal};
 use farhelm::host::sim::{Happened, What, World};
 use farhelm::plan::{Request, Trigger};
 use farhelm::spec::name::Name;
@@ -36,6 +36,8 @@ pub struct History {
     afresh: BTreeSet<String>,
     /// Their records were lost while they lived.
     pub lost: BTreeSet<String>,
+    /// Records were lost at some time.
+    pub forgetful: bool,
     /// Agents looked at.
     runs: usize,
 }
@@ -44,6 +46,9 @@ impl History {
     /// The records are lost.
     pub fn forget(&mut self, world: &World) {
         self.lost.extend(world.live_sessions());
+        self.lost.extend(world.marked_sessions());
+        self.afresh.extend(world.runs().into_iter().map(|run| run.origin.session));
+        self.forgetful = true;
     }
 }
 
@@ -137,7 +142,7 @@ impl Run<'_> {
         }
         let alive = before.agents.get(id).is_some_and(|agents| agents.iter().any(|agent| !ended.contains(agent)));
         let stopping = hold.is_some_and(|hold| hold.what == HoldKind::Stopped) || session.is_some_and(|s| !s.running);
-        let ends = matches!(event.what, What::Signalled { .. }) && is_agent(event);
+        let ends = matches!(event.what, What::Signalled { signal, .. } if signal != Signal::Cont) && is_agent(event);
         if !ends || !alive || stopping || asked || self.request.trigger == Trigger::Down {
             return None;
         }

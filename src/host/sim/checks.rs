@@ -11,6 +11,7 @@ impl Machine {
         let own = self.farhelm.key;
         let server = self.servers.iter().any(|server| server.process == key);
         let words = match self.table.row(key) {
+            _ if signal == Signal::Cont => return,
             _ if key == own => "to farhelm itself",
             _ if self.table.is_ancestor(key, own) => "to an ancestor of farhelm",
             _ if server && signal != Signal::Usr1 => "to a tmux server",
@@ -62,7 +63,7 @@ impl Machine {
         if let Some(other) = crossed {
             return Some(format!("conversation {id} of {} was given to {}", other.origin, run.origin));
         }
-        if run.resumed.is_some() && earlier.is_empty() {
+        if run.resumed.is_some() && earlier.is_empty() && !self.forgetful {
             return Some(format!("conversation {id}, which never was, was resumed by {}", run.origin));
         }
         None

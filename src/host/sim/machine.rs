@@ -100,6 +100,10 @@ pub(super) struct Machine {
     pub(super) launching: BTreeMap<ProcessKey, Spec>,
     /// A systemd user manager runs.
     pub(super) scopes: bool,
+    /// farhelm's memory was lost once: what it cannot know any more is no violation.
+    pub(super) forgetful: bool,
+    /// A stranger's server took the place of one that had lost its socket.
+    pub(super) usurped: bool,
     pub(super) ledger: Ledger,
 }
 
@@ -122,6 +126,8 @@ impl Machine {
             farhelm: Farhelm { key: nobody, alive: false, effects: 0, killed_at: None, interrupts: [None, None] },
             launching: BTreeMap::new(),
             scopes: false,
+            forgetful: false,
+            usurped: false,
             ledger: Ledger::default(),
             random,
         };

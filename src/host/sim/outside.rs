@@ -96,6 +96,7 @@ impl World {
         self.peek(|machine| {
             machine.note(format!("the files below {} are lost", dir.display()));
             machine.files.lose(dir);
+            machine.forgetful = true;
         });
     }
 
@@ -295,6 +296,14 @@ impl World {
         let machine = self.machine.borrow();
         let of = machine.table.all().filter(|p| p.agent && !p.zombie && is_of(p.origin.as_ref(), session));
         of.map(|p| p.key).collect()
+    }
+
+    /// The sessions of which any process that farhelm could know is alive.
+    #[must_use]
+    pub fn marked_sessions(&self) -> BTreeSet<String> {
+        let machine = self.machine.borrow();
+        let marked = machine.table.all().filter(|p| !p.zombie && p.origin.is_some());
+        marked.filter_map(|p| p.markers.session.clone()).collect()
     }
 
     /// The living agents of a session that still have their pane.
