@@ -149,7 +149,7 @@ impl Run {
         }
         Ok(if outcome.interrupted {
             Exit::Interrupted
-        } else if outcome.failed() || outcome.timed_out {
+        } else if outcome.failed() || outcome.timed_out || outcome.plan.counters.unknown > 0 {
             Exit::SomeFailed
         } else {
             Exit::Ok
@@ -178,6 +178,10 @@ fn closing(outcome: &Outcome) -> String {
     for done in failed {
         let words = done.failure.as_deref().map(units::clean).unwrap_or_default();
         lines.push(format!("  {} {}: {words}", done.what, done.session));
+    }
+    if outcome.plan.counters.unknown > 0 {
+        let unknown = outcome.plan.counters.unknown;
+        lines.push(format!("{unknown} could not be observed, and nothing was done to them; the plan says why"));
     }
     if outcome.interrupted {
         lines.push("interrupted: what had begun was finished; apply again for the rest".to_owned());

@@ -19,7 +19,13 @@ use super::exit::Exit;
 /// # Errors
 /// As `apply`, and for names that are no sessions.
 pub fn stop(context: &Context, args: &Named) -> Result<Exit, CliError> {
-    decide(context, args, "stop", &|record, hold| record.hold = Some(hold(HoldKind::Stopped)))?;
+    let held = decide(context, args, "stop", &|record, hold| record.hold = Some(hold(HoldKind::Stopped)));
+    if let Err(error @ CliError::State(_)) = held {
+        // A full disk never prevents a stop: it is not held, and a later apply starts it again.
+        context.output.message(&format!("warning: the stop is carried out and not remembered: {error}"));
+    } else {
+        held?;
+    }
     act(context, args, "stop", Request { now: true, ..Request::default() })
 }
 
@@ -104,7 +110,10 @@ fn decide(context: &Context, args: &Named, verb: &'static str, change: Change<'_
         let recorded = situation.recorded.records.get(&name).cloned();
         let mut record = match recorded {
             Some(record) => record,
-            None => unlaunched(&loaded.desired, &name)?,
+            None => match reconciler.rebuilt(&loaded.desired, &situation, &name) {
+                Some(record) => record,
+                None => unlaunched(&loaded.desired, &name)?,
+            },
         };
         change(&mut record, &hold);
         changed.push(record);
@@ -131,9 +140,16 @@ fn unlaunched(desired: &Desired, name: &Name) -> Result<Record, CliError> {
 }
 
 fn act(context: &Context, args: &Named, actor: &'static str, request: Request) -> Result<Exit, CliError> {
-    let loaded = context.load(&args.fleet.clone().into())?;
+    let mut loaded = context.load(&args.fleet.clone().into())?;
     let mut request = request;
     request.selection.only = globs(&args.names)?;
+    if actor == "stop" {
+        for name in names(args)? {
+            if let Some(session) = loaded.desired.sessions.get_mut(&name) {
+                session.running = false;
+            }
+        }
+    }
     let run = Run { actor, yes: true, json: false, patience: Patience::default(), saved: None };
     run.go(context, &loaded.desired, &request)
 }

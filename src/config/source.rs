@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -37,7 +38,9 @@ pub type Files = Vec<File>;
 /// # Errors
 /// What is wrong with it, in words that follow its name.
 pub fn read_text(path: &Path) -> Result<String, String> {
-    let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    // Opening a pipe would wait for its writer.
+    let options = fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
+    let file = options.map_err(|error| format!("cannot be read: {error}"))?;
     if !file.metadata().is_ok_and(|it| it.is_file()) {
         return Err("is not a plain file".to_owned());
     }

@@ -20,7 +20,7 @@ use crate::state::store::Store;
 use super::ending::{self, Round, word};
 use super::launch::{self, Opening, Pace};
 use super::ledger::Ledger;
-use super::opening::Workshop;
+use super::opening::{Site, Workshop};
 use super::pass::Setup;
 use super::terminals::{self, Terminals};
 
@@ -56,6 +56,8 @@ impl Execution<'_> {
             desired: self.desired,
             socket: &self.setup.socket,
         };
+        let ready: Vec<&Item> = items.iter().copied().filter(|item| self.is_ready(item, secrets, ledger)).collect();
+        let items = ready.as_slice();
         let unended = round.end(items, ledger);
         if self.host.interrupt() != Interrupt::None {
             return;
@@ -74,7 +76,8 @@ impl Execution<'_> {
     }
 
     /// The record that a live or dead stamped pane of a session without one tells of.
-    fn rebuilt(&self, id: SessionId) -> Option<Record> {
+    #[must_use]
+    pub fn rebuilt(&self, id: SessionId) -> Option<Record> {
         let seen = self.observed.sessions.get(&id)?;
         let stamp = seen.stamp.clone()?;
         let unknown = Name::new("generic").ok()?;
@@ -232,6 +235,20 @@ impl Execution<'_> {
             }
         }
         launch::start(self.host, queue, self.pace(), ledger);
+    }
+
+    /// Nothing is ended for a restart whose launch could not even be prepared: a secret that fails, a command too long.
+    fn is_ready(&self, item: &Item, secrets: &mut Fetcher, ledger: &mut Ledger<'_>) -> bool {
+        let Action::Restart(mode) = &item.action else { return true };
+        let Some(session) = self.desired.sessions.get(&item.session) else { return true };
+        let record = ledger.recorded.records.get(&item.session).cloned();
+        let place = Place::NewSession(String::new());
+        let site = Site { socket: self.setup.socket.clone(), place };
+        let prepared = self.workshop(secrets).agent(session, record.as_ref(), mode, site);
+        if let Err(words) = &prepared {
+            ledger.note(&item.session, &title(item, mode), Some(words.clone()));
+        }
+        prepared.is_ok()
     }
 
     /// Our panes, once tmux has noticed the ends of the processes that were just ended.

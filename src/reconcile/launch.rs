@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
 use crate::host::process::{MarkersRead, Pid, ProcessKey};
-use crate::host::tmux::{OpenPane, Opened, Socket};
+use crate::host::tmux::{OpenPane, Opened, PaneId, Socket};
 use crate::spec::name::Name;
 use crate::state::launch_files::{LaunchFiles, LaunchSpec};
 use crate::state::record::{Record, SessionId};
@@ -19,6 +19,8 @@ use super::ledger::Ledger;
 pub const STUCK: Duration = Duration::from_secs(30);
 /// A program that ends within this time of its start did not come up.
 pub const SETTLE: Duration = Duration::from_secs(2);
+/// Lines of a stuck terminal that are shown.
+const LINES: u32 = 5;
 /// Time between two looks at what is being started.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -76,6 +78,7 @@ pub fn start(host: &dyn Host, queue: Vec<Opening>, pace: Pace, ledger: &mut Ledg
 
 struct Flying {
     opening: Opening,
+    pane: PaneId,
     pid: Pid,
     process: Option<ProcessKey>,
     /// The process table could be read since the pane was opened.
@@ -155,9 +158,9 @@ impl Launcher<'_, '_> {
                 Ok(opened) => {
                     let row = table.as_ref().and_then(|table| table.processes.get(&opened.pid));
                     let process = row.map(|process| process.key);
-                    let pid = opened.pid;
+                    let (pid, pane) = (opened.pid, opened.pane.clone());
                     steps.push((opening.clone(), Progress::Opened(opened, process)));
-                    self.flying.push(Flying { opening, pid, process, looked: table.is_some(), since });
+                    self.flying.push(Flying { opening, pane, pid, process, looked: table.is_some(), since });
                 }
                 Err(error) => {
                     let _ = opening.files.remove(self.host);
@@ -258,8 +261,17 @@ fn stuck(host: &dyn Host, flying: &Flying) -> Option<Progress> {
     };
     (age >= patience).then(|| {
         let what = if reached { "its program did not start" } else { "the login shell did not reach the launch" };
-        Progress::Failed(format!("launch stuck: {what} within {}s; attach to its pane to see why", patience.as_secs()))
+        let within = patience.as_secs();
+        let shown = last_lines(host, &opening.socket, &flying.pane);
+        Progress::Failed(format!("launch stuck: {what} within {within}s; its terminal shows: {shown}"))
     })
+}
+
+/// The last lines of a pane that are not empty, in one.
+fn last_lines(host: &dyn Host, socket: &Socket, pane: &PaneId) -> String {
+    let text = host.capture(socket, pane, LINES).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { "nothing".to_owned() } else { lines.join(" / ") }
 }
 
 /// The process is gone: its sentinel, or the mark the shim leaves before its exec, tells whether the program ran.

@@ -75,7 +75,7 @@ impl Workshop<'_> {
         let secrets = self.secrets.environment(session).map_err(|error| error.to_string())?;
         let mut env = self.desired.kinds.get(&session.kind).map(|kind| kind.env.clone()).unwrap_or_default();
         env.extend(secrets.into_iter().map(|(name, value)| (name, value.expose().to_owned())));
-        let resumed = matches!(mode, Mode::Resume { .. });
+        let resumed = matches!(mode, Mode::Resume { .. } | Mode::Verbatim);
         let before = session.before_launch.as_ref().filter(|before| before.always || !resumed);
         let before_launch = before.map(|before| Before {
             run: before.run.clone(),

@@ -12,7 +12,7 @@ use crate::host::secrets::Fetcher;
 use crate::host::tmux::Socket;
 use crate::observe::conversation;
 use crate::observe::look::{self, Ask};
-use crate::observe::observed::{AgentSeen, Observed};
+use crate::observe::observed::{AgentSeen, Observed, Seen};
 use crate::plan::action::{Action, Item};
 use crate::plan::decide;
 use crate::plan::reason::Reason;
@@ -327,6 +327,15 @@ impl<'a> Reconciler<'a> {
         let plan = self.plan(desired, &situation, request);
         let todo: Vec<&Item> = plan.items.iter().filter(|item| wanted(&item.action)).collect();
         self.carry_out(desired, situation, &todo, report)
+    }
+
+    /// The record of a session that has none, rebuilt from the stamp of its pane; nothing is written.
+    #[must_use]
+    pub fn rebuilt(&self, desired: &Desired, situation: &Situation, name: &Name) -> Option<Record> {
+        let stamped = |seen: &Seen| seen.stamp.as_ref().is_some_and(|stamp| stamp.session == *name);
+        let (id, _) = situation.observed.sessions.iter().find(|(_, seen)| stamped(seen))?;
+        let (host, store, setup) = (self.host, &self.store, self.setup);
+        Execution { host, store, setup, desired, observed: &situation.observed }.rebuilt(*id)
     }
 
     /// Takes the state directory's lock.

@@ -132,7 +132,7 @@ impl<'a> Sweep<'a> {
         }
         let left = if stubborn.is_empty() { stubborn } else { host.wait_collected(&stubborn, CONFIRM) };
         for (index, unit) in present.into_iter().filter(|(_, unit)| left.contains(unit)) {
-            self.endings[index].survivors.push(format!("scope {unit}"));
+            self.endings[index].errors.push(format!("scope {unit} is still there"));
         }
     }
 
@@ -168,18 +168,14 @@ impl<'a> Sweep<'a> {
     }
 
     /// Freezes, kills and confirms the targets with exactly this grace.
+    ///
+    /// tmux sends CONT to a pane's process that was stopped (seen on 3.3a), so that one goes on forking: what it still
+    /// started is found by further looks after the kill, until two in a row find nothing.
     fn kill(&mut self, grace: Duration) {
         let group: Vec<usize> = (0..self.targets.len()).filter(|i| self.targets[*i].grace == grace).collect();
         let mut frozen: BTreeSet<ProcessKey> = BTreeSet::new();
-        for pass in 0..=FREEZE_PASSES {
-            let Some(census) = self.census(&group) else { break };
-            self.claim(&census, &group);
-            let alive = |key: &ProcessKey| census.table.alive(*key).is_some();
-            let fresh: Vec<(usize, ProcessKey)> = group
-                .iter()
-                .flat_map(|index| self.known[*index].iter().filter(|k| alive(k)).map(|key| (*index, *key)))
-                .filter(|(_, key)| !frozen.contains(key))
-                .collect();
+        for _ in 0..FREEZE_PASSES {
+            let Some(fresh) = self.fresh(&group, &frozen) else { break };
             if fresh.is_empty() {
                 break;
             }
@@ -187,16 +183,39 @@ impl<'a> Sweep<'a> {
                 return self.thaw(&group, &frozen);
             }
             for (index, key) in fresh {
-                if pass == FREEZE_PASSES {
-                    self.endings[index].errors.push(format!("{key} is new after {FREEZE_PASSES} STOP passes"));
-                }
                 self.signal(index, key, Signal::Stop);
                 frozen.insert(key);
             }
         }
-        self.finish(&group);
+        let mut quiet = 0;
+        for round in 0..=FREEZE_PASSES + 1 {
+            self.finish(&group);
+            let killed: BTreeSet<ProcessKey> =
+                group.iter().flat_map(|index| self.known[*index].iter().copied()).collect();
+            let Some(fresh) = self.fresh(&group, &BTreeSet::new()) else { break };
+            quiet = if fresh.is_empty() { quiet + 1 } else { 0 };
+            let stuck = !fresh.is_empty() && fresh.iter().all(|(_, key)| killed.contains(key));
+            if quiet == 2 || stuck {
+                break;
+            }
+            if round == FREEZE_PASSES + 1 {
+                for (index, key) in fresh {
+                    self.endings[index].errors.push(format!("{key} is new after {FREEZE_PASSES} rounds of killing"));
+                }
+            }
+        }
     }
 
+    /// What of these targets is alive and not in `frozen`; none when it cannot be known.
+    fn fresh(&mut self, group: &[usize], frozen: &BTreeSet<ProcessKey>) -> Option<Vec<(usize, ProcessKey)>> {
+        let census = self.census(group)?;
+        self.claim(&census, group);
+        let alive = |key: &ProcessKey| !frozen.contains(key) && census.table.alive(*key).is_some();
+        let keys = |index: &usize| self.known[*index].iter().filter(|k| alive(k)).map(|key| (*index, *key)).collect();
+        Some(group.iter().flat_map(|index| -> Vec<_> { keys(index) }).collect())
+    }
+
+    /// Kills what is alive of these targets, and names what survives that.
     fn finish(&mut self, group: &[usize]) {
         let everyone: BTreeSet<ProcessKey> =
             group.iter().flat_map(|index| self.known[*index].iter().copied()).collect();
@@ -208,10 +227,10 @@ impl<'a> Sweep<'a> {
         }
         let left = if alive.is_empty() { alive } else { self.host.wait_gone(&alive, CONFIRM) };
         for index in group {
-            for key in self.known[*index].intersection(&left) {
-                let name = self.names.get(key).map_or("?", String::as_str);
-                self.endings[*index].survivors.push(format!("{name} ({key})"));
-            }
+            self.endings[*index].survivors = self.known[*index]
+                .intersection(&left)
+                .map(|key| format!("{} ({key})", self.names.get(key).map_or("?", String::as_str)))
+                .collect();
         }
     }
 

@@ -8,6 +8,9 @@ use crate::plan::reason::Reason;
 use crate::plan::units::{clean, count, span};
 use crate::state::fields::Field;
 
+/// Characters of a value that are shown.
+const SHOWN: usize = 200;
+
 /// `reason` as a clause, foreign text made harmless.
 pub(in crate::plan) fn words(reason: &Reason) -> String {
     clean(&match reason {
@@ -103,8 +106,18 @@ fn changed(field: &Field, old: Option<&[String]>, new: Option<&[String]>) -> Str
     }
 }
 
+/// Words as a shell would take them, cut where they are longer than anybody reads.
+fn joined(words: &[String]) -> String {
+    let text = shell_words::join(words);
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text,
+    }
+}
+
+/// A value, or that there is none.
 fn plain(value: Option<&[String]>) -> String {
-    value.map_or_else(|| "unset".to_owned(), shell_words::join)
+    value.map_or_else(|| "unset".to_owned(), joined)
 }
 
 /// The difference of two argument lists: `--fast -> --slow --deep, added -x, removed -y`.
@@ -113,15 +126,15 @@ fn arguments(old: &[String], new: &[String]) -> String {
     let parts = differences.into_iter().filter_map(|difference| match difference {
         DiffOp::Equal { .. } => None,
         DiffOp::Delete { old_index, old_len, .. } => {
-            Some(format!("removed {}", shell_words::join(&old[old_index..old_index + old_len])))
+            Some(format!("removed {}", joined(&old[old_index..old_index + old_len])))
         }
         DiffOp::Insert { new_index, new_len, .. } => {
-            Some(format!("added {}", shell_words::join(&new[new_index..new_index + new_len])))
+            Some(format!("added {}", joined(&new[new_index..new_index + new_len])))
         }
         DiffOp::Replace { old_index, old_len, new_index, new_len } => Some(format!(
             "{} -> {}",
-            shell_words::join(&old[old_index..old_index + old_len]),
-            shell_words::join(&new[new_index..new_index + new_len])
+            joined(&old[old_index..old_index + old_len]),
+            joined(&new[new_index..new_index + new_len])
         )),
     });
     parts.collect::<Vec<_>>().join(", ")
