@@ -139,7 +139,7 @@ impl<'a> Reconciler<'a> {
     /// When the records cannot be read.
     pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
         let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-        let memory = self.store.records_for(fleet, desired.sessions.keys())?;
+        let memory = self.store.records_for(fleet, &desired.sessions.keys())?;
         let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
         let boot = self.host.boot().ok();
         let launch_dir = self.store.layout().launch();

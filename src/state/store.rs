@@ -76,7 +76,7 @@ impl<'a> Store<'a> {
     pub fn records_for<'n>(
         &self,
         fleet: &Name,
-        sessions: impl Iterator<Item = &'n Name> + Clone,
+        sessions: &(impl Iterator<Item = &'n Name> + Clone),
     ) -> Result<Memory, StateError> {
         Memory::read(self.disk, &self.layout, |records| {
             let known: BTreeSet<&Name> = records.values().filter(|r| r.fleet == *fleet).map(|r| &r.name).collect();
