@@ -1,7 +1,7 @@
 //! Ends sessions, agents and tabs: processes first, then the terminal, then launch files, the record last, so that a
 //! death in between leaves a listed dead session and never an unlisted live one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::config::desired::Desired;
@@ -13,7 +13,7 @@ use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
 use crate::state::launch_files::{self, LaunchFiles};
-use crate::state::record::{Ended, EndedHow, Phase, Record};
+use crate::state::record::{Ended, EndedHow, Phase, Record, SessionId};
 use crate::state::store::Store;
 
 use super::census::Claim;
@@ -64,7 +64,15 @@ impl Round<'_> {
                 ledger.note(&item.session, word(&item.action), Some(ending.words()));
             }
         }
-        let refused = self.close(&ended, ledger);
+        let mut refused = self.close(&ended, ledger);
+        let reaped: Vec<Name> = ended
+            .iter()
+            .filter(|item| item.action == Action::Reap && !refused.contains_key(&item.session))
+            .map(|item| item.session.clone())
+            .collect();
+        if let Err(words) = self.bury(&reaped, ledger) {
+            refused.extend(reaped.into_iter().map(|session| (session, words.clone())));
+        }
         for item in ended {
             self.book(item, refused.get(&item.session).cloned(), ledger);
         }
@@ -158,7 +166,7 @@ impl Round<'_> {
     fn book(&self, item: &Item, refused: Option<String>, ledger: &mut Ledger<'_>) {
         let session = &item.session;
         let failure = refused.or_else(|| match &item.action {
-            Action::Reap => self.bury(session, ledger).err(),
+            Action::Reap => None,
             Action::CloseTab(tab) => {
                 ledger.change(session, |record| {
                     record.tabs.remove(tab);
@@ -195,17 +203,30 @@ impl Round<'_> {
         launch.ended = Some(Ended { how: if ran { EndedHow::Stopped } else { never() }, at_ms });
     }
 
-    fn bury(&self, session: &Name, ledger: &mut Ledger<'_>) -> Result<(), String> {
-        if ledger.recorded.records.get(session).and_then(Record::launch).is_some_and(|launch| launch.ended.is_none()) {
-            // The launch files tell whether it ran, and go first.
+    /// Turns the records of these sessions into tombstones: launch files first, the records last.
+    fn bury(&self, sessions: &[Name], ledger: &mut Ledger<'_>) -> Result<(), String> {
+        let open = |record: &Record| record.launch().is_some_and(|launch| launch.ended.is_none());
+        let records = &ledger.recorded.records;
+        let running: Vec<Name> = sessions.iter().filter(|name| records.get(*name).is_some_and(open)).cloned().collect();
+        for session in &running {
             ledger.change(session, |record| self.end_launch(record));
-            ledger.save(std::slice::from_ref(session))?;
         }
-        let Some(record) = ledger.recorded.records.get(session).cloned() else { return Ok(()) };
+        if !running.is_empty() {
+            // The launch files tell whether they ran, and go first.
+            ledger.save(&running)?;
+        }
+        let buried: Vec<Record> =
+            sessions.iter().filter_map(|name| ledger.recorded.records.get(name)).cloned().collect();
+        if buried.is_empty() {
+            return Ok(());
+        }
+        let ids: BTreeSet<SessionId> = buried.iter().map(|record| record.id).collect();
         let launch = self.store.layout().launch();
-        launch_files::sweep(self.host, &launch, |id, _| id != record.id).map_err(|error| error.to_string())?;
-        self.store.bury(&record, self.host.now()).map_err(|error| error.to_string())?;
-        ledger.recorded.records.remove(session);
+        launch_files::sweep(self.host, &launch, |id, _| !ids.contains(&id)).map_err(|error| error.to_string())?;
+        self.store.bury_all(&buried, self.host.now()).map_err(|error| error.to_string())?;
+        for record in buried {
+            ledger.recorded.records.remove(&record.name);
+        }
         Ok(())
     }
 }

@@ -187,9 +187,20 @@ impl<'a> Store<'a> {
     /// # Errors
     /// [`StateError::Disk`]; the record is then still there, or [`Store::tidy`] finishes the burial.
     pub fn bury(&self, record: &Record, now: Moment) -> Result<(), StateError> {
-        let grave = Tombstone { reaped_ms: now.wall_ms, record: trimmed(record) };
-        self.disk.replace(&[file(self.layout.tombstone(record.id), &grave)?])?;
-        self.remove_record(record.id)
+        self.bury_all(std::slice::from_ref(record), now)
+    }
+
+    /// As [`Store::bury`], for many, their tombstones with one shared sync.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`]; what was not buried is still there, or [`Store::tidy`] finishes its burial.
+    pub fn bury_all(&self, records: &[Record], now: Moment) -> Result<(), StateError> {
+        let graves = records.iter().map(|record| {
+            let grave = Tombstone { reaped_ms: now.wall_ms, record: trimmed(record) };
+            file(self.layout.tombstone(record.id), &grave)
+        });
+        self.disk.replace(&graves.collect::<Result<Vec<_>, _>>()?)?;
+        records.iter().try_for_each(|record| self.remove_record(record.id))
     }
 
     /// Removes a record without a tombstone.
