@@ -122,6 +122,31 @@ fn d13_a_second_writer_is_never_started_beside_a_left_over_that_does_not_end() {
 }
 
 #[test]
+fn d16_a_child_killed_for_memory_takes_neither_its_siblings_nor_the_server_along() {
+    let Some(fleet) = Fleet::under_a_user_manager() else { return };
+    fleet.agents([agent("a").does("--children plain,setsid --pids @RECORDS@/pids"), agent("b")]);
+    fleet.apply();
+    wait_until("the children start", || fleet.noted("pids").len() == 2);
+    let id = fleet.status().of("a").id.clone().expect("it has an id");
+    let scopes = fleet.manager().scopes();
+    let scope = scopes.iter().find(|scope| scope.contains(&id)).unwrap_or_else(|| panic!("{id} is not in {scopes:?}"));
+    // The kernel's killer cannot be called up here; what it would do to the rest is the unit's policy. Scopes have one
+    // from systemd 253 on; before, nothing but the victim ends.
+    let policy = fleet.manager().systemctl(&["show", "--property", "OOMPolicy", "--value", scope]);
+    assert!(matches!(policy.trim(), "" | "continue"), "{policy}");
+    let server = fleet.tmux().server().expect("there is a server");
+    let cgroup = fs::read_to_string(format!("/proc/{server}/cgroup")).expect("it runs");
+    assert!(!cgroup.contains(&id), "the server is in a session's scope: {cgroup}");
+
+    let (_, child) = fleet.noted("pids")[0];
+    process::kill_hard(child);
+    fleet.pid("a");
+    fleet.pid("b");
+    assert!(process::runs(fleet.noted("pids")[1].1));
+    fleet.down();
+}
+
+#[test]
 fn d18_ending_one_scope_leaves_the_server_and_the_other_session_alone() {
     let Some(fleet) = Fleet::under_a_user_manager() else { return };
     fleet.agents_under("policy: {launch: {parallel: 1, stagger: 300ms}}", [agent("a"), agent("b")]);
