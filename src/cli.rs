@@ -8,6 +8,7 @@ pub mod args;
 pub mod attach;
 pub mod context;
 pub mod down;
+pub mod early;
 pub mod error;
 pub mod events;
 pub mod exit;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, InternalVerb, Verb};
+use args::{Cli, Verb};
 use context::Context;
 use error::CliError;
 use exit::Exit;
@@ -38,6 +39,9 @@ use exit::Exit;
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(exit) = internal::run(std::env::args_os()) {
+        return exit;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -47,10 +51,6 @@ pub fn main() -> ExitCode {
             return if help { Exit::Ok } else { Exit::Usage }.into();
         }
     };
-    if let Verb::Internal(internal) = &cli.verb {
-        let InternalVerb::Launch { spec } = &internal.verb;
-        return internal::launch(spec);
-    }
     let context = Context::new(cli.global);
     let result = run(cli.verb, &context);
     match result {
@@ -84,6 +84,5 @@ fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
         Verb::Events(args) => events::run(context, &args),
         Verb::Schema(args) => schema::run(context, &args),
         Verb::Explain(args) => explain::run(context, &args),
-        Verb::Internal(_) => Ok(Exit::Usage),
     }
 }

@@ -7,6 +7,7 @@
 pub mod conversation;
 pub mod look;
 pub mod observed;
+pub mod reading;
 pub mod strays;
 
 mod ending;

@@ -8,10 +8,8 @@ use nix::sys::resource::{UsageWho, getrusage};
 use crate::bed::{Bed, time};
 use crate::{RUNS, report};
 
-const FIELDS: &str = "#{pane_id}\t#{session_id}\t#{session_name}\t#{pane_pid}\t#{pid}\t#{pane_dead}\t#{pane_dead_status}\t\
-#{pane_dead_signal}\t#{pane_dead_time}\t#{session_attached}\t#{@farhelm_id}\t#{@farhelm_owner}\t#{@farhelm_fleet}\t\
-#{@farhelm_session}\t#{@farhelm_generation}\t#{@farhelm_fields}\t#{@farhelm_dir}\t#{@farhelm_conversation}\t\
-#{@farhelm_protect}\t#{@farhelm_sources}\t#{@farhelm_tab}";
+const FIELDS: &str = "#{pid}|#{pane_id}|#{session_id}|#{pane_pid}|#{session_attached}|#{pane_dead}|#{pane_dead_status}|\
+#{pane_dead_signal}|#{pane_dead_time}|#{@farhelm_id}|#{@farhelm_stamp}|#{session_name}";
 
 pub fn run() {
     let bed = Bed::new();

@@ -87,9 +87,6 @@ pub enum Verb {
     Schema(Schema),
     /// Explain a field of the fleet file, or a kind.
     Explain(Explain),
-    /// What farhelm runs itself as.
-    #[command(hide = true)]
-    Internal(Internal),
 }
 
 /// Fleet files and what fills them.
@@ -381,22 +378,4 @@ pub struct Explain {
     /// A field's path, such as `sessions.restart.when`, or `kind NAME`.
     #[arg(value_name = "FIELD.PATH")]
     pub path: Vec<String>,
-}
-
-/// `internal`
-#[derive(Debug, Args)]
-pub struct Internal {
-    /// The inner verb.
-    #[command(subcommand)]
-    pub verb: InternalVerb,
-}
-
-/// Inner verbs: run by farhelm, not by people.
-#[derive(Debug, Subcommand)]
-pub enum InternalVerb {
-    /// Become the program that a launch file names.
-    Launch {
-        /// The launch file.
-        spec: PathBuf,
-    },
 }

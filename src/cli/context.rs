@@ -13,6 +13,7 @@ use crate::config::load::{self, LoadRequest, Loaded};
 use crate::host::disk::Disk;
 use crate::host::real::{self, Machine};
 use crate::host::shim;
+use crate::host::tmux::Socket;
 use crate::plan::Selection;
 use crate::reconcile::pass::Setup;
 use crate::state::owner::Account;
@@ -67,13 +68,25 @@ impl Context {
         Machine::new(settings).map_err(|error| CliError::Other(error.to_string()))
     }
 
+    /// The state directory, as it is asked for.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        let asked = self.global.state_dir.clone();
+        asked.unwrap_or_else(|| self.xdg("XDG_STATE_HOME", ".local/state").join("farhelm"))
+    }
+
+    /// The tmux server of new sessions.
+    #[must_use]
+    pub fn socket(&self) -> Socket {
+        real::socket(&self.global.tmux_socket, |name| self.var(name).map(OsString::from))
+    }
+
     /// The surroundings of a reconcile by `actor`.
     ///
     /// # Errors
     /// When the state directory cannot be made.
     pub fn setup(&self, machine: &Machine, actor: &str, desired: Option<&Desired>) -> Result<Setup, CliError> {
-        let wanted = self.global.state_dir.clone();
-        let wanted = wanted.unwrap_or_else(|| self.xdg("XDG_STATE_HOME", ".local/state").join("farhelm"));
+        let wanted = self.state_dir();
         let disk = |error: crate::host::disk::DiskError| {
             CliError::Other(format!("{error}; choose another state directory with --state-dir"))
         };
@@ -88,7 +101,7 @@ impl Context {
         let farhelm = std::env::current_exe()?;
         let sources = desired.map(|desired| desired.sources.as_slice()).unwrap_or_default();
         Ok(Setup {
-            socket: real::socket(&self.global.tmux_socket, |name| self.var(name).map(OsString::from)),
+            socket: self.socket(),
             account: account(),
             state_dir,
             farhelm,

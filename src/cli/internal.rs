@@ -1,12 +1,18 @@
-//! `internal`: what farhelm runs itself as.
+//! `internal`: what farhelm runs itself as. Read before the command line of people is: every launch waits for it.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::host::shim;
 
-/// Becomes the program of a launch file; returns only when that failed.
+/// Runs the inner verb that `args`, the whole command line, ask for; `None` when they ask for none.
 #[must_use]
-pub fn launch(spec: &Path) -> ExitCode {
-    shim::run(spec)
+pub fn run(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    args.nth(1).filter(|verb| verb == "internal")?;
+    let verb = args.next()?;
+    match (verb.to_str()?, args.next(), args.next()) {
+        ("launch", Some(spec), None) => Some(shim::run(Path::new(&spec))),
+        _ => None,
+    }
 }

@@ -1,6 +1,7 @@
 //! `plan`
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::plan::basis::{self, Saved};
 use crate::plan::text::{self, Style};
@@ -9,6 +10,7 @@ use crate::reconcile::pass::Reconciler;
 
 use super::args;
 use super::context::{Context, globs, selection};
+use super::early::Early;
 use super::error::CliError;
 use super::exit::Exit;
 
@@ -17,9 +19,10 @@ use super::exit::Exit;
 /// # Errors
 /// When the fleet or the state cannot be read.
 pub fn run(context: &Context, args: &args::Plan) -> Result<Exit, CliError> {
+    let machine = Arc::new(context.machine(false)?);
+    let early = Early::begin(&machine, &context.state_dir(), context.socket());
     let loaded = context.load(&args.files)?;
     let desired = &loaded.desired;
-    let machine = context.machine(false)?;
     let setup = context.setup(&machine, "plan", Some(desired))?;
     let request = Request {
         selection: selection(&args.select)?,
@@ -29,8 +32,8 @@ pub fn run(context: &Context, args: &args::Plan) -> Result<Exit, CliError> {
         take_over: args.take_over,
         ..Request::default()
     };
-    let reconciler = Reconciler::new(&machine, &setup)?;
-    let situation = reconciler.look(desired)?;
+    let reconciler = Reconciler::new(&*machine, &setup)?;
+    let situation = reconciler.look_from(desired, || early.reading())?;
     let plan = reconciler.plan(desired, &situation, &request);
     if args.json {
         context.output.json(&plan)?;

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -49,10 +50,18 @@ pub struct Process {
 }
 
 /// One complete reading of the process table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct ProcessTable {
     /// All processes, by number.
     pub processes: BTreeMap<Pid, Process>,
+    /// Children by parent, made when a tree is first asked for: a plan asks for one per session.
+    children: OnceLock<BTreeMap<Pid, Vec<Pid>>>,
+}
+
+impl From<BTreeMap<Pid, Process>> for ProcessTable {
+    fn from(processes: BTreeMap<Pid, Process>) -> Self {
+        Self { processes, children: OnceLock::new() }
+    }
 }
 
 impl ProcessTable {
@@ -71,19 +80,25 @@ impl ProcessTable {
     /// All that descend from `roots`, the roots included, as far as they are in the table.
     #[must_use]
     pub fn trees(&self, roots: &[ProcessKey]) -> BTreeSet<ProcessKey> {
-        let mut children: BTreeMap<Pid, Vec<&Process>> = BTreeMap::new();
-        for process in self.processes.values() {
-            children.entry(process.parent).or_default().push(process);
-        }
         let mut found = BTreeSet::new();
-        let mut open: Vec<&Process> =
-            roots.iter().filter_map(|k| self.processes.get(&k.pid).filter(|p| p.key == *k)).collect();
+        let row = |pid: &Pid| self.processes.get(pid);
+        let mut open: Vec<&Process> = roots.iter().filter_map(|k| row(&k.pid).filter(|p| p.key == *k)).collect();
         while let Some(process) = open.pop() {
             if found.insert(process.key) {
-                open.extend(children.get(&process.key.pid).into_iter().flatten());
+                open.extend(self.children().get(&process.key.pid).into_iter().flatten().filter_map(row));
             }
         }
         found
+    }
+
+    fn children(&self) -> &BTreeMap<Pid, Vec<Pid>> {
+        self.children.get_or_init(|| {
+            let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
+            for process in self.processes.values() {
+                children.entry(process.parent).or_default().push(process.key.pid);
+            }
+            children
+        })
     }
 
     /// `pid` and its ancestors, nearest first.

@@ -50,7 +50,7 @@ impl fmt::Display for TmuxSession {
     }
 }
 
-/// The raw pane options that start with `@farhelm_`, without that prefix. `state::stamp` gives them meaning.
+/// A pane's stamp in parts, by name: all but the id share one option of tmux's. `state::stamp` gives them meaning.
 pub type StampText = BTreeMap<String, String>;
 
 /// How a pane's process ended, as tmux knows it. Both `None`: tmux does not know.

@@ -11,6 +11,7 @@ use crate::spec::name::Name;
 use crate::state::record::{OwnerId, Record, SessionId};
 
 use super::observed::{AgentSeen, DirSeen, Observed, Seen, ServerSeen};
+use super::reading::Reading;
 use super::session::Scene;
 use super::sight::Sight;
 use super::unmanaged;
@@ -58,11 +59,14 @@ impl Ask<'_> {
 }
 
 /// Looks at everything in `ask`. One listing of panes per server and one process table; a second of each where
-/// something that was alive seems gone.
+/// something that was alive seems gone. `early` is a reading begun before it was known what to ask; it counts when it
+/// is of the right servers.
 #[must_use]
-pub fn look(host: &dyn Host, ask: &Ask) -> Observed {
+pub fn look(host: &dyn Host, ask: &Ask, early: Option<Reading>) -> Observed {
     let dirs = ask.dirs.iter().map(|(name, dir)| (name.clone(), look_at_dir(host, dir))).collect();
-    match Sight::take(host, ask) {
+    let early = early.filter(|reading| reading.is_of(&ask.sockets()));
+    let sight = early.map_or_else(|| Sight::take(host, ask), |reading| Ok(Sight::of(host, ask, reading)));
+    match sight {
         Ok(sight) => {
             let unmanaged = if ask.unmanaged { unmanaged::find(host, ask, &sight, &dirs) } else { BTreeMap::new() };
             Observed { dirs, unmanaged, ..twice(host, ask, &sight) }

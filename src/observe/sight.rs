@@ -13,6 +13,7 @@ use crate::state::stamp::Stamp;
 
 use super::look::Ask;
 use super::observed::ServerSeen;
+use super::reading::Reading;
 
 /// How long a tmux server that listens no more is given to end.
 const ENDING: Duration = Duration::from_millis(250);
@@ -46,17 +47,16 @@ impl PaneRead {
 
 impl Sight {
     /// Reads it all; the error says in words why nothing is known.
-    ///
-    /// Panes are listed before the table is read: a process that starts in between is in the table only, which harms
-    /// nothing, and one that ends in between makes its pane a vanishing one.
     pub fn take(host: &dyn Host, ask: &Ask) -> Result<Self, String> {
-        let boot = host.boot().map_err(|error| error.to_string())?;
-        let answers: Vec<_> = ask.sockets().into_iter().map(|socket| (host.panes(&socket), socket)).collect();
-        let table = host.table().map_err(|error| error.to_string())?;
-        let mut sight =
-            Self { at: host.now(), boot, table, servers: BTreeMap::new(), panes: Vec::new(), unrecorded: None };
+        Ok(Self::of(host, ask, Reading::take(host, ask.sockets())?))
+    }
+
+    /// What a reading says of each server.
+    pub fn of(host: &dyn Host, ask: &Ask, reading: Reading) -> Self {
+        let Reading { at, boot, table, answers } = reading;
+        let mut sight = Self { at, boot, table, servers: BTreeMap::new(), panes: Vec::new(), unrecorded: None };
         let mut asked = BTreeSet::new();
-        for (answer, socket) in answers {
+        for (socket, answer) in answers {
             let seen = match answer {
                 Ok(answer) => sight.add(answer, &socket, &mut asked),
                 Err(TmuxError::NoServer(_)) => ServerSeen::Absent,
@@ -70,7 +70,7 @@ impl Sight {
             let seen = sight.nobody_listens(host, ask, &socket);
             sight.servers.insert(socket, seen);
         }
-        Ok(sight)
+        sight
     }
 
     fn add(&mut self, answer: Panes, socket: &Socket, asked: &mut BTreeSet<ProcessKey>) -> ServerSeen {

@@ -170,7 +170,7 @@ impl Machine {
             process_names: &[(name("claude"), vec!["claude".to_owned()])].into(),
             unmanaged: true,
         };
-        look(self, &ask)
+        look(self, &ask, None)
     }
 
     /// What is seen of session 1.
@@ -202,7 +202,7 @@ impl Processes for Machine {
         if world.table_fails {
             return Err(ProcessError("too many open files".into()));
         }
-        Ok(ProcessTable { processes: world.processes.into_iter().map(|process| (process.key.pid, process)).collect() })
+        Ok(world.processes.into_iter().map(|process| (process.key.pid, process)).collect::<BTreeMap<_, _>>().into())
     }
     fn markers(&self, key: ProcessKey) -> MarkersRead {
         self.environments.set(self.environments.get() + 1);

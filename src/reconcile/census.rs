@@ -45,20 +45,14 @@ impl Census {
     }
 
     /// The living processes that `claim` on `session` covers: descendants of `roots`, and whatever carries the marks.
-    /// Those of `spared` are never among them.
+    /// Of these, [`Self::spared`] are not to be touched.
     #[must_use]
-    pub fn claimed(
-        &self,
-        session: SessionId,
-        claim: &Claim,
-        roots: &[ProcessKey],
-        spared: &BTreeSet<ProcessKey>,
-    ) -> BTreeSet<ProcessKey> {
+    pub fn claimed(&self, session: SessionId, claim: &Claim, roots: &[ProcessKey]) -> BTreeSet<ProcessKey> {
         let id = session.to_string();
         let by_mark = self.marked.iter().filter(|(_, marks)| covers(marks, &id, claim)).map(|(key, _)| *key);
         let mut all: BTreeSet<ProcessKey> = self.table.trees(roots);
         all.extend(by_mark);
-        all.retain(|key| !spared.contains(key) && self.table.alive(*key).is_some());
+        all.retain(|key| self.table.alive(*key).is_some());
         all
     }
 

@@ -1,7 +1,7 @@
 //! Ends sessions, agents and tabs: processes first, then the terminal, then launch files, the record last, so that a
 //! death in between leaves a listed dead session and never an unlisted live one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::desired::Desired;
@@ -12,8 +12,8 @@ use crate::observe::observed::{AgentSeen, Observed, Seen, TabSeen};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
-use crate::state::launch_files::{self, LaunchFiles};
-use crate::state::record::{Ended, EndedHow, Phase, Record, SessionId};
+use crate::state::launch_files::LaunchFiles;
+use crate::state::record::{Ended, EndedHow, Phase, Record};
 use crate::state::store::Store;
 
 use super::census::Claim;
@@ -73,6 +73,7 @@ impl Round<'_> {
         if let Err(words) = self.bury(&reaped, ledger) {
             refused.extend(reaped.into_iter().map(|session| (session, words.clone())));
         }
+        self.stopped(ended.iter().filter(|item| !refused.contains_key(&item.session)), ledger);
         for item in ended {
             self.book(item, refused.get(&item.session).cloned(), ledger);
         }
@@ -166,28 +167,31 @@ impl Round<'_> {
     fn book(&self, item: &Item, refused: Option<String>, ledger: &mut Ledger<'_>) {
         let session = &item.session;
         let failure = refused.or_else(|| match &item.action {
-            Action::Reap => None,
             Action::CloseTab(tab) => {
                 ledger.change(session, |record| {
                     record.tabs.remove(tab);
                 });
                 ledger.save(std::slice::from_ref(session)).err()
             }
-            _ => {
-                self.stopped(session, ledger);
-                None
-            }
+            _ => None,
         });
         if failure.is_some() || !matches!(item.action, Action::Restart(_)) {
             ledger.note(session, word(&item.action), failure);
         }
     }
 
-    /// Books a stop. Its processes are gone whether or not the disk takes the news; the next pass sees it again.
-    fn stopped(&self, session: &Name, ledger: &mut Ledger<'_>) {
-        ledger.change(session, |record| self.end_launch(record));
-        if let Err(words) = ledger.save(std::slice::from_ref(session)) {
-            ledger.event(session, "record", Outcome::Failed, Some(&words));
+    /// Books stops, a restart's too. Their processes are gone whether or not the disk takes the news; the next pass sees
+    /// it again.
+    fn stopped<'i>(&self, items: impl Iterator<Item = &'i &'i Item>, ledger: &mut Ledger<'_>) {
+        let stops = items.filter(|item| matches!(item.action, Action::Stop | Action::Restart(_)));
+        let names: Vec<Name> = stops.map(|item| item.session.clone()).collect();
+        for name in &names {
+            ledger.change(name, |record| self.end_launch(record));
+        }
+        if let Some(first) = names.first()
+            && let Err(words) = ledger.save(&names)
+        {
+            ledger.event(first, "record", Outcome::Failed, Some(&words));
         }
     }
 
@@ -203,26 +207,16 @@ impl Round<'_> {
         launch.ended = Some(Ended { how: if ran { EndedHow::Stopped } else { never() }, at_ms });
     }
 
-    /// Turns the records of these sessions into tombstones: launch files first, the records last.
+    /// Turns the records of these sessions into tombstones.
     fn bury(&self, sessions: &[Name], ledger: &mut Ledger<'_>) -> Result<(), String> {
-        let open = |record: &Record| record.launch().is_some_and(|launch| launch.ended.is_none());
-        let records = &ledger.recorded.records;
-        let running: Vec<Name> = sessions.iter().filter(|name| records.get(*name).is_some_and(open)).cloned().collect();
-        for session in &running {
+        for session in sessions {
             ledger.change(session, |record| self.end_launch(record));
         }
-        if !running.is_empty() {
-            // The launch files tell whether they ran, and go first.
-            ledger.save(&running)?;
-        }
-        let buried: Vec<Record> =
-            sessions.iter().filter_map(|name| ledger.recorded.records.get(name)).cloned().collect();
+        let records = sessions.iter().filter_map(|name| ledger.recorded.records.get(name));
+        let buried: Vec<Record> = records.cloned().collect();
         if buried.is_empty() {
             return Ok(());
         }
-        let ids: BTreeSet<SessionId> = buried.iter().map(|record| record.id).collect();
-        let launch = self.store.layout().launch();
-        launch_files::sweep(self.host, &launch, |id, _| !ids.contains(&id)).map_err(|error| error.to_string())?;
         self.store.bury_all(&buried, self.host.now()).map_err(|error| error.to_string())?;
         for record in buried {
             ledger.recorded.records.remove(&record.name);

@@ -21,8 +21,8 @@ pub const STUCK: Duration = Duration::from_secs(30);
 pub const SETTLE: Duration = Duration::from_secs(2);
 /// Lines of a stuck terminal that are shown.
 const LINES: u32 = 5;
-/// Time between two looks at what is being started.
-const LOOK: Duration = Duration::from_millis(5);
+/// Time between two looks at what is being started: each takes time from what starts.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// One terminal to start: a session's agent, or one of its tabs.
 #[derive(Debug, Clone)]
@@ -53,13 +53,24 @@ pub struct Opening {
 #[derive(Debug, Clone)]
 pub enum Progress {
     /// The pane is open.
-    Opened(Opened, Option<ProcessKey>),
+    Opened(Seat),
     /// Its program runs, or ran: the exec is proven.
     Running,
     /// It did not come up, in words.
     Failed(String),
     /// It was not begun: the operator interrupted.
     NotBegun,
+}
+
+/// Where an opening came to be.
+#[derive(Debug, Clone)]
+pub struct Seat {
+    /// What tmux made.
+    pub opened: Opened,
+    /// The pane's process; none when it is gone already, or was not looked for.
+    pub process: Option<ProcessKey>,
+    /// The tmux server.
+    pub server: Option<ProcessKey>,
 }
 
 /// How many at once, and how far apart.
@@ -107,6 +118,7 @@ impl Launcher<'_, '_> {
                 self.open(batch);
             }
             self.look();
+            self.ledger.flush(!self.flying.is_empty());
             if self.flying.is_empty() && self.queue.is_empty() {
                 return;
             }
@@ -156,10 +168,10 @@ impl Launcher<'_, '_> {
         for (opening, result) in batch.into_iter().zip(results) {
             match result {
                 Ok(opened) => {
-                    let row = table.as_ref().and_then(|table| table.processes.get(&opened.pid));
-                    let process = row.map(|process| process.key);
+                    let row = |pid| table.as_ref().and_then(|table| table.processes.get(pid)).map(|row| row.key);
+                    let (process, server) = (row(&opened.pid), row(&opened.server));
                     let (pid, pane) = (opened.pid, opened.pane.clone());
-                    steps.push((opening.clone(), Progress::Opened(opened, process)));
+                    steps.push((opening.clone(), Progress::Opened(Seat { opened, process, server })));
                     self.flying.push(Flying { opening, pane, pid, process, looked: table.is_some(), since });
                 }
                 Err(error) => {

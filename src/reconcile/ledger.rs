@@ -1,6 +1,6 @@
 //! The books of one apply: records as they change, what was done, and the event log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::host::Host;
@@ -12,7 +12,10 @@ use crate::state::events::{Event, EventLog, Outcome};
 use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded, TabRecord};
 use crate::state::store::Store;
 
-use super::launch::{Opening, Progress, SETTLE};
+use super::launch::{Opening, Progress, SETTLE, Seat};
+
+/// Between two writings of what launches come to.
+const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// One thing done, or not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -54,6 +57,9 @@ pub struct Ledger<'a> {
     /// What each opening is called in `done`.
     pub titles: BTreeMap<Name, String>,
     young: BTreeMap<Name, Young>,
+    /// Records of launches that came up or failed, not yet written, and since when at the latest.
+    unsaved: Vec<Name>,
+    saved: Moment,
 }
 
 /// Who writes, in every event.
@@ -91,6 +97,8 @@ impl<'a> Ledger<'a> {
             terminals: BTreeMap::new(),
             titles: BTreeMap::new(),
             young: BTreeMap::new(),
+            unsaved: Vec::new(),
+            saved: host.now(),
         }
     }
 
@@ -106,7 +114,9 @@ impl<'a> Ledger<'a> {
     /// # Errors
     /// The state directory's error, in words.
     pub fn save(&self, names: &[Name]) -> Result<(), String> {
-        let records: Vec<Record> = names.iter().filter_map(|name| self.recorded.records.get(name)).cloned().collect();
+        let names: BTreeSet<&Name> = names.iter().collect();
+        let records: Vec<Record> =
+            names.into_iter().filter_map(|name| self.recorded.records.get(name)).cloned().collect();
         self.store.save(&records).map_err(|error| error.to_string())
     }
 
@@ -161,42 +171,42 @@ impl<'a> Ledger<'a> {
         self.save(&names)
     }
 
-    /// Books steps of openings.
+    /// Books steps of openings; [`Self::flush`] writes them down.
     pub fn progress(&mut self, steps: &[(&Opening, Progress)]) {
-        let mut changed = Vec::new();
         for (opening, step) in steps {
             match (&opening.tab, step) {
-                (None, Progress::Opened(opened, process)) => {
-                    let server = self.host.table().ok().and_then(|t| t.running(opened.server).map(|p| p.key));
+                (None, Progress::Opened(Seat { opened, process, server })) => {
                     self.terminals.insert(opening.session.clone(), (opening.socket.clone(), opened.session.clone()));
                     self.change(&opening.session, |record| {
                         if let Some(launch) = record.launches.last_mut() {
                             launch.phase = Phase::Opened;
-                            launch.server = server;
+                            launch.server = *server;
                             launch.pane = Some(opened.pane.clone());
                             launch.process = *process;
                         }
                     });
                 }
-                (Some((tab, _)), Progress::Opened(opened, process)) => self.change(&opening.session, |record| {
-                    if let Some(tab) = record.tabs.get_mut(tab) {
-                        tab.pane = Some(opened.pane.clone());
-                        tab.process = *process;
-                    }
-                }),
+                (Some((tab, _)), Progress::Opened(Seat { opened, process, .. })) => {
+                    self.change(&opening.session, |record| {
+                        if let Some(tab) = record.tabs.get_mut(tab) {
+                            tab.pane = Some(opened.pane.clone());
+                            tab.process = *process;
+                        }
+                    })
+                }
                 (None, Progress::Running) => {
                     self.running(&opening.session);
-                    changed.push(opening.session.clone());
+                    self.unsaved.push(opening.session.clone());
                 }
                 (Some((tab, _)), Progress::Running) => {
                     self.note(&opening.session, &format!("open tab {tab}"), None);
-                    changed.push(opening.session.clone());
+                    self.unsaved.push(opening.session.clone());
                 }
                 (tab, Progress::Failed(words)) => {
                     if tab.is_none() {
                         self.launch_failed(&opening.session, words);
                     }
-                    changed.push(opening.session.clone());
+                    self.unsaved.push(opening.session.clone());
                     self.note(&opening.session, &self.title(opening), Some(words.clone()));
                 }
                 (_, Progress::NotBegun) => {
@@ -205,11 +215,19 @@ impl<'a> Ledger<'a> {
                 }
             }
         }
-        changed.dedup();
-        if !changed.is_empty()
-            && let Err(words) = self.save(&changed)
-        {
-            self.event(&changed[0], "record", Outcome::Failed, Some(&words));
+    }
+
+    /// Writes down what [`Self::progress`] booked, many records with one sync: at once when nothing else is `coming`,
+    /// otherwise every [`SAVE_EVERY`]. What a death leaves unwritten is seen again by the next pass.
+    pub fn flush(&mut self, coming: bool) {
+        let now = self.host.now();
+        if self.unsaved.is_empty() || (coming && now.since(&self.saved) < SAVE_EVERY) {
+            return;
+        }
+        self.saved = now;
+        let names = std::mem::take(&mut self.unsaved);
+        if let Err(words) = self.save(&names) {
+            self.event(&names[0], "record", Outcome::Failed, Some(&words));
         }
     }
 

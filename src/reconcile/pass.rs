@@ -13,6 +13,7 @@ use crate::host::tmux::Socket;
 use crate::observe::conversation;
 use crate::observe::look::{self, Ask};
 use crate::observe::observed::{AgentSeen, Observed, Seen};
+use crate::observe::reading::Reading;
 use crate::plan::action::{Action, Item};
 use crate::plan::decide;
 use crate::plan::reason::Reason;
@@ -138,6 +139,18 @@ impl<'a> Reconciler<'a> {
     /// # Errors
     /// When the records cannot be read.
     pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
+        self.look_from(desired, || None)
+    }
+
+    /// [`Self::look`], from what was read meanwhile: `early` is asked for it when the records are known.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub fn look_from(
+        &self,
+        desired: &Desired,
+        early: impl FnOnce() -> Option<Reading>,
+    ) -> Result<Situation, PassError> {
         let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
         let memory = self.store.records_for(fleet, &desired.sessions.keys())?;
         let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
@@ -159,7 +172,7 @@ impl<'a> Reconciler<'a> {
                 .collect(),
             unmanaged: self.setup.unmanaged,
         };
-        let mut observed = look::look(self.host, &ask);
+        let mut observed = look::look(self.host, &ask, early());
         let marks: BTreeSet<PathBuf> =
             self.host.list(&launch_dir).unwrap_or_default().iter().map(|name| launch_dir.join(name)).collect();
         let executed = |record: &Record, generation: u32| {

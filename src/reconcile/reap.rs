@@ -174,8 +174,12 @@ impl<'a> Sweep<'a> {
     fn kill(&mut self, grace: Duration) {
         let group: Vec<usize> = (0..self.targets.len()).filter(|i| self.targets[*i].grace == grace).collect();
         let mut frozen: BTreeSet<ProcessKey> = BTreeSet::new();
-        for _ in 0..FREEZE_PASSES {
+        for pass in 0..FREEZE_PASSES {
             let Some(fresh) = self.fresh(&group, &frozen) else { break };
+            if fresh.is_empty() && pass == 0 {
+                // All left on TERM: nobody is there who could have started anything since.
+                return self.finish(&group);
+            }
             if fresh.is_empty() {
                 break;
             }
@@ -263,11 +267,11 @@ impl<'a> Sweep<'a> {
             let target = &self.targets[*index];
             // Children of what was known count too: their parent may have lost its own parent meanwhile.
             let roots: Vec<ProcessKey> = self.known[*index].iter().copied().collect();
-            let claimed = census.claimed(target.session, &target.claim, &roots, &spared);
-            if census.claimed(target.session, &target.claim, &roots, &BTreeSet::new()).iter().any(|key| key.pid == own)
-            {
+            let mut claimed = census.claimed(target.session, &target.claim, &roots);
+            if claimed.iter().any(|key| key.pid == own) {
                 self.endings[*index].errors.push("farhelm itself runs inside it".to_owned());
             }
+            claimed.retain(|key| !spared.contains(key));
             for key in &claimed {
                 if let Some(process) = census.table.alive(*key) {
                     self.names.insert(*key, process.comm.clone());

@@ -1,6 +1,6 @@
 //! Stamps: the tmux pane options that mark a pane as ours and suffice to rebuild its record.
 //!
-//! A stamp is always written whole, what it does not say as an empty option, so that setting it on a pane leaves
+//! A stamp is always written whole, what it does not say as an empty text, so that setting it on a pane leaves
 //! nothing of an earlier one. Text uses `A-Za-z0-9` and `-_.,:/=%+` alone: it passes tmux's command lines, formats
 //! and listings unchanged.
 
@@ -14,8 +14,9 @@ use crate::spec::name::Name;
 use super::fields::{self, Fields};
 use super::record::{Conversation, OwnerId, Provenance, Record, SessionId};
 
-/// The longest list of hashes or sources, in encoded bytes. tmux keeps options of up to 16,000 (measured, tmux 3.3a).
-const MAX_LIST: usize = 8 << 10;
+/// The longest list of hashes or sources, and the longest directory, in encoded bytes: all of a stamp shares one option,
+/// of which tmux keeps up to 16,000 (measured, tmux 3.3a).
+const MAX_LIST: usize = 4608;
 
 /// The longest option read, in bytes.
 const MAX_OPTION: usize = 16 << 10;

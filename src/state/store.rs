@@ -190,7 +190,7 @@ impl<'a> Store<'a> {
         self.bury_all(std::slice::from_ref(record), now)
     }
 
-    /// As [`Store::bury`], for many, their tombstones with one shared sync.
+    /// As [`Store::bury`], for many, their tombstones with one shared sync. Their launch files go before their records.
     ///
     /// # Errors
     /// [`StateError::Disk`]; what was not buried is still there, or [`Store::tidy`] finishes its burial.
@@ -200,6 +200,8 @@ impl<'a> Store<'a> {
             file(self.layout.tombstone(record.id), &grave)
         });
         self.disk.replace(&graves.collect::<Result<Vec<_>, _>>()?)?;
+        let buried: BTreeSet<SessionId> = records.iter().map(|record| record.id).collect();
+        launch_files::sweep(self.disk, &self.layout.launch(), |id, _| !buried.contains(&id))?;
         records.iter().try_for_each(|record| self.remove_record(record.id))
     }
 

@@ -30,8 +30,7 @@ fn c15_what_only_looks_like_ours_is_left_alone() {
     tmux.run(&["new-session", "-d", "-s", "t_b", "sleep 1000"]);
     tmux.run(&["new-window", "-d", "-t", "=t_a:", "-n", "mine", "sleep 1000"]);
     tmux.run(&["new-session", "-d", "-s", "copy", "sleep 1000"]);
-    tmux.run(&["set-option", "-p", "-t", "=copy:", "@farhelm_fleet", "t"]);
-    tmux.run(&["set-option", "-p", "-t", "=copy:", "@farhelm_session", "copy"]);
+    tmux.run(&["set-option", "-p", "-t", "=copy:", "@farhelm_stamp", "fleet=t;session=copy"]);
     fleet.agents([]);
     fleet.farhelm(["plan"]).ok().says("1 to reap");
     fleet.apply();

@@ -29,7 +29,8 @@ impl Disk for Machine {
         if size > limit {
             return Err(too_large());
         }
-        let mut bytes = Vec::new();
+        // Room for it all and for the end, so that two reads do.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
         file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
     }

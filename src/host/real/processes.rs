@@ -53,7 +53,7 @@ impl Processes for Machine {
         if processes.is_empty() {
             return Err(ProcessError("/proc lists no process, not even this one".to_owned()));
         }
-        Ok(ProcessTable { processes })
+        Ok(processes.into())
     }
 
     fn markers(&self, key: ProcessKey) -> MarkersRead {

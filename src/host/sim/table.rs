@@ -143,7 +143,7 @@ impl Table {
             comm: p.comm.clone(),
             memory: if p.zombie { 0 } else { p.memory },
         };
-        ProcessTable { processes: self.rows.iter().map(|(pid, p)| (*pid, row(p))).collect() }
+        self.rows.iter().map(|(pid, p)| (*pid, row(p))).collect::<BTreeMap<_, _>>().into()
     }
 }
 

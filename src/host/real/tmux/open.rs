@@ -1,8 +1,9 @@
 //! Starting processes in panes.
 //!
 //! A new pane's id is not known on the line that makes it, and no default target is safe: after `new-session -d` or
-//! `new-window -d`, and inside a pane, tmux 3.3a takes a pane of the user's. So a new window is born under a name nobody
-//! else has, is found by it for the rest of the line, and gets its real name last.
+//! `new-window -d`, and inside a pane, tmux 3.3a takes a pane of the user's. So a new session's only pane is found by the
+//! session's name, which was free or the line had ended; and a new window is born under a name nobody else has, is found
+//! by it for the rest of the line, and gets its real name last.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -91,6 +92,7 @@ fn check(request: &OpenPane) -> Result<(), String> {
 
 fn request_line(script: &mut Script, request: &OpenPane, index: usize, nonce: &str) {
     let dir = literal_format(request.dir.as_os_str().as_bytes());
+    let window = literal_format(request.window.as_bytes());
     let made = format!("{MADE} {index} #{{pane_id}}");
     let target = match &request.place {
         Place::NewSession(name) => {
@@ -107,14 +109,16 @@ fn request_line(script: &mut Script, request: &OpenPane, index: usize, nonce: &s
                 b"-y",
                 b"50",
                 b"-n",
-                nonce.as_bytes(),
+                &window,
                 b"-c",
                 &dir,
             ];
             script.command(words.into_iter().chain(command(&request.argv)));
             let session = format!("={name}:");
-            script.command(["set-option", "-t", &session, "destroy-unattached", "off"]);
-            format!("{session}={nonce}")
+            // Off unless the user's tmux.conf says otherwise; asking costs the server nothing, setting does.
+            let off = format!("set-option -t {session} destroy-unattached off");
+            script.command(["if-shell", "-F", "-t", &session, "#{destroy-unattached}", &off]);
+            session
         }
         Place::NewWindow(session) => {
             let target = format!("{session}:");
@@ -144,9 +148,10 @@ fn request_line(script: &mut Script, request: &OpenPane, index: usize, nonce: &s
     if matches!(request.place, Place::Respawn(_)) {
         script.command(["display-message", "-p", "-t", &target, &made]);
     }
-    let window = literal_format(request.window.as_bytes());
-    let words: [&[u8]; 5] = [b"rename-window", b"-t", target.as_bytes(), b"--", &window];
-    script.command(words);
+    if !matches!(request.place, Place::NewSession(_)) {
+        let words: [&[u8]; 5] = [b"rename-window", b"-t", target.as_bytes(), b"--", &window];
+        script.command(words);
+    }
     script.end_line();
 }
 

@@ -3,6 +3,8 @@
 
 use crate::host::tmux::{PaneId, StampText, TmuxSession};
 
+use super::listing;
+
 /// A tmux script.
 #[derive(Debug, Default)]
 pub(super) struct Script {
@@ -27,8 +29,8 @@ impl Script {
 
     /// Adds the commands that set `stamp` on the pane `target`.
     pub(super) fn stamp(&mut self, target: &str, stamp: &StampText) {
-        for (name, value) in stamp {
-            self.command(["set-option", "-p", "-t", target, &format!("@farhelm_{name}"), value]);
+        for (option, value) in listing::options(stamp) {
+            self.command(["set-option", "-p", "-t", target, option, &value]);
         }
     }
 
@@ -112,11 +114,11 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 /// apart.
 pub(super) fn check_stamp(stamp: &StampText) -> Result<(), String> {
     for (name, value) in stamp {
-        if !super::listing::STAMPS.contains(&name.as_str()) {
-            return Err(format!("`@farhelm_{name}` is not an option that is listed again"));
+        if !listing::STAMPS.contains(&name.as_str()) {
+            return Err(format!("`{name}` is no part of a stamp that is listed again"));
         }
         if !value.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.,:/=%+".contains(&b)) {
-            return Err(format!("the value of `@farhelm_{name}` holds characters that are not listed again"));
+            return Err(format!("`{name}` of a stamp holds characters that are not listed again"));
         }
     }
     Ok(())
@@ -133,8 +135,10 @@ mod tests {
         script.stamp("%1", &[("id".to_owned(), "x".to_owned())].into());
         script.end_line();
         let text = String::from_utf8(script.bytes().to_vec()).unwrap();
-        let expected =
-            concat!(r#" 'new-window' 'a'"\n"'b' 'it'"'"'s' ; 'set-option' '-p' '-t' '%1' '@farhelm_id' 'x'"#, "\n");
+        let expected = concat!(
+            r#" 'new-window' 'a'"\n"'b' 'it'"'"'s' ; 'set-option' '-p' '-t' '%1' '@farhelm_id' 'x'"#,
+            " ; 'set-option' '-p' '-t' '%1' '@farhelm_stamp' ''\n"
+        );
         assert_eq!(text, expected);
         assert_eq!(script.lines(), 1);
     }

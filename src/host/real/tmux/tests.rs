@@ -182,14 +182,16 @@ fn an_option_set_by_hand_to_nonsense_fails_the_listing_and_names_the_way_out() {
 fn stamps_are_set_changed_and_emptied() {
     let tmux = TestTmux::new();
     let opened = tmux.opened(&[request(session("one"), "a"), request(session("two"), "b")]);
-    let stamps = [
-        (opened[0].pane.clone(), stamp(&[("conversation", "c-1"), ("protect", "1")])),
-        (opened[1].pane.clone(), stamp(&[("generation", "2")])),
-    ];
+    let first = [("id", "a"), ("generation", "1"), ("conversation", "c-1")];
+    let second = stamp(&[("id", "b"), ("generation", "2")]);
+    let guarded = [first.as_slice(), &[("protect", "1")]].concat();
+    let stamps = [(opened[0].pane.clone(), stamp(&guarded)), (opened[1].pane.clone(), second.clone())];
     tmux.machine.stamp(&tmux.socket, &stamps).unwrap();
-    tmux.machine.stamp(&tmux.socket, &[(opened[0].pane.clone(), stamp(&[("protect", "")]))]).unwrap();
-    assert_eq!(tmux.pane(&opened[0].pane).stamp, stamp(&[("id", "a"), ("generation", "1"), ("conversation", "c-1")]));
-    assert_eq!(tmux.pane(&opened[1].pane).stamp, stamp(&[("id", "b"), ("generation", "2")]));
+    assert_eq!(tmux.pane(&opened[0].pane).stamp, stamp(&guarded));
+    let freed = [first.as_slice(), &[("protect", "")]].concat();
+    tmux.machine.stamp(&tmux.socket, &[(opened[0].pane.clone(), stamp(&freed))]).unwrap();
+    assert_eq!(tmux.pane(&opened[0].pane).stamp, stamp(&first));
+    assert_eq!(tmux.pane(&opened[1].pane).stamp, second);
 }
 
 #[test]
