@@ -126,7 +126,8 @@ pub fn environment(kind: &Kind, choices: &Choices, cwd: &str) -> Result<BTreeMap
     Ok(env)
 }
 
-/// The arguments of `choices` that `command`, which is run as written, does not have. By the field of each.
+/// The fields of those `choices` whose arguments `command`, which is run as written, does not have.
+#[must_use]
 pub fn unrepeated<'a>(kind: &Kind, choices: &'a Choices, command: &[String]) -> Vec<&'static str> {
     let missing = |choice: &Choice<'a>| {
         let args = form(&kind.choices, *choice).map(|form| form.args.as_slice()).unwrap_or_default();
@@ -134,7 +135,7 @@ pub fn unrepeated<'a>(kind: &Kind, choices: &'a Choices, command: &[String]) -> 
         let known = args.iter().filter(|arg| !arg.contains(slots::CWD) && !arg.contains(slots::CWD_TOML));
         !known.map(|arg| slots::fill_form(arg, choice.value(), "")).all(|arg| command.contains(&arg))
     };
-    made(choices).filter(missing).map(|choice| choice.field()).collect()
+    made(choices).filter(missing).map(Choice::field).collect()
 }
 
 /// Whether a resumed conversation would keep `permissions: yolo` though it is not wanted any more.

@@ -9,10 +9,11 @@ use uuid::Uuid;
 
 use crate::agents::catalogue;
 use crate::config::desired::Desired;
-use crate::config::load::{self, LoadRequest, Loaded};
+use crate::config::load::{self, LoadRequest, Loaded, default_files};
 use crate::host::disk::Disk;
 use crate::host::real::{self, Machine};
 use crate::host::shim;
+use crate::host::tmux::Socket;
 use crate::plan::Selection;
 use crate::reconcile::pass::Setup;
 use crate::state::owner::Account;
@@ -50,7 +51,35 @@ impl Context {
         self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    fn home(&self) -> PathBuf {
+    /// The whole environment, as far as it is text.
+    #[must_use]
+    pub fn env(&self) -> &BTreeMap<String, String> {
+        &self.env
+    }
+
+    /// The state directory that is asked for; it may not be there yet.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        let wanted = self.global.state_dir.clone();
+        wanted.unwrap_or_else(|| self.xdg("XDG_STATE_HOME", ".local/state").join("farhelm"))
+    }
+
+    /// The tmux server that new sessions go to.
+    #[must_use]
+    pub fn socket(&self) -> Socket {
+        real::socket(&self.global.tmux_socket, |name| self.var(name).map(OsString::from))
+    }
+
+    /// Whether there is a fleet file where none is named.
+    #[must_use]
+    pub fn has_default_fleet(&self) -> bool {
+        let Ok(cwd) = std::env::current_dir() else { return false };
+        default_files(&cwd, &self.xdg("XDG_CONFIG_HOME", ".config")).iter().any(|file| file.exists())
+    }
+
+    /// The account's home directory.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
         PathBuf::from(self.var("HOME").unwrap_or("/"))
     }
 
@@ -72,8 +101,7 @@ impl Context {
     /// # Errors
     /// When the state directory cannot be made.
     pub fn setup(&self, machine: &Machine, actor: &str, desired: Option<&Desired>) -> Result<Setup, CliError> {
-        let wanted = self.global.state_dir.clone();
-        let wanted = wanted.unwrap_or_else(|| self.xdg("XDG_STATE_HOME", ".local/state").join("farhelm"));
+        let wanted = self.state_dir();
         let disk = |error: crate::host::disk::DiskError| {
             CliError::Other(format!("{error}; choose another state directory with --state-dir"))
         };
@@ -88,7 +116,7 @@ impl Context {
         let farhelm = std::env::current_exe()?;
         let sources = desired.map(|desired| desired.sources.as_slice()).unwrap_or_default();
         Ok(Setup {
-            socket: real::socket(&self.global.tmux_socket, |name| self.var(name).map(OsString::from)),
+            socket: self.socket(),
             account: account(),
             state_dir,
             farhelm,
@@ -129,11 +157,15 @@ impl Context {
     }
 }
 
-fn is_executable(path: &Path) -> bool {
+/// Whether this account can run the file.
+#[must_use]
+pub fn is_executable(path: &Path) -> bool {
     path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
-fn account() -> Account {
+/// This account on this host.
+#[must_use]
+pub fn account() -> Account {
     let hostname = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
     Account { hostname, uid: nix::unistd::getuid().as_raw() }
 }

@@ -13,12 +13,12 @@ pub fn kinds() -> BTreeMap<Name, Kind> {
     let kinds = serde_json::json!([
         {"name": "generic", "about": "anything"},
         {"name": "claude", "about": "an agent", "executables": ["claude"], "prompt": "positional",
-         "choices": {"model": {"args": ["--model", "{value}"]}, "effort": {"args": ["--effort", "{value}"]},
-                     "effort_values": ["low", "medium", "high"], "yolo": {"args": ["--yolo"]}},
-         "conversation": {"resume": ["--resume", "{conversation}"], "not_with": ["--continue", "-c"]},
+         "choices": {"model": ["--model", "{value}"], "effort": ["--effort", "{value}"],
+                     "effort_values": ["low", "medium", "high"], "yolo": ["--yolo"]},
+         "conversation": {"resume": ["--resume", "{conversation}"], "not_with": ["--continue", "-c", "--"]},
          "reports_activity": true},
         {"name": "codex", "about": "another", "executables": ["codex"], "prompt": "positional",
-         "choices": {"model": {"args": ["-m", "{value}"]}, "yolo": {"args": ["--yolo"]}},
+         "choices": {"model": ["-m", "{value}"], "yolo": ["--yolo"]},
          "conversation": {"resume": ["resume", "{conversation}"], "resume_first": true}},
     ]);
     let kinds: Vec<Kind> = serde_json::from_value(kinds).unwrap();

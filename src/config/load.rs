@@ -26,6 +26,15 @@ use crate::spec::name::Name;
 use crate::spec::settings::Settings;
 use crate::spec::words::Text;
 
+/// The name of a fleet's file where none is named.
+pub const FILE: &str = "farhelm.yaml";
+
+/// The files that are tried, in order, where none is named.
+#[must_use]
+pub fn default_files(cwd: &Path, config_home: &Path) -> [PathBuf; 2] {
+    [cwd.join(FILE), config_home.join("farhelm").join(FILE)]
+}
+
 /// What to load, and with what.
 #[derive(Debug, Clone, Default)]
 pub struct LoadRequest {

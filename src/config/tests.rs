@@ -323,9 +323,9 @@ fn a_kind_that_cannot_work_is_refused_where_it_is_written() {
         ("x: {about: a, nonsense: 1}", "kinds.x.nonsense: unknown key"),
         ("x: {name: y, about: a}", "kinds.x.name: the kind's name is its key"),
         ("x: {about: a, conversation: {resume: [-r, '{conversation}']}}", "kinds.x.executables: "),
-        ("x: {about: a, choices: {model: {args: [-m]}}}", "kinds.x.choices.model: "),
+        ("x: {about: a, choices: {model: [-m]}}", "kinds.x.choices.model: "),
         ("claude: {conversation: {resume: [--continue]}}", "kinds.claude.conversation.resume: "),
-        ("claude: {choices: {yolo: [--yes]}}", "kinds.claude.choices.yolo: "),
+        ("claude: {choices: {yolo: 3}}", "kinds.claude.choices.yolo: "),
     ] {
         let found = errors(&format!("kinds: {{{kind}}}\n"));
         assert!(found.len() == 1 && has(&found, words), "{kind}: {found:?}");

@@ -48,7 +48,7 @@ impl JsonSchema for Variable {
 }
 
 /// The types that a kind's data is made of.
-const KIND_DATA: [&str; 14] = [
+const KIND_DATA: [&str; 15] = [
     "ChoiceForm",
     "ChoiceForms",
     "ConversationForms",
@@ -63,6 +63,7 @@ const KIND_DATA: [&str; 14] = [
     "Setup",
     "TrustStore",
     "Verified",
+    "Written",
 ];
 
 /// In a fleet file the key names the kind, and a known kind may be completed field by field: what is missing there is

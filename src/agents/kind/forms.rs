@@ -23,23 +23,62 @@ pub enum PromptForm {
 #[serde(default, deny_unknown_fields)]
 pub struct ChoiceForms {
     /// The form of `model`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "written", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Written>")]
     pub model: Option<ChoiceForm>,
     /// The form of `effort`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "written", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Written>")]
     pub effort: Option<ChoiceForm>,
     /// The levels `effort` accepts; empty accepts any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effort_values: Vec<String>,
     /// The form of `permissions: yolo`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "written", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Written>")]
     pub yolo: Option<ChoiceForm>,
     /// The form of `trust: trusted`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "written", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Written>")]
     pub trusted: Option<ChoiceForm>,
     /// The form of `trust: untrusted`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "written", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Written>")]
     pub untrusted: Option<ChoiceForm>,
+}
+
+/// How one choice is said: a list is its arguments.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Written {
+    /// Arguments, and nothing else.
+    Args(Vec<String>),
+    /// Anything.
+    Form(ChoiceForm),
+}
+
+/// Reads and writes a form in either spelling.
+mod written {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{ChoiceForm, Written};
+
+    #[allow(clippy::ref_option, reason = "serde hands over the field as it is")]
+    pub(super) fn serialize<S: Serializer>(form: &Option<ChoiceForm>, to: S) -> Result<S::Ok, S::Error> {
+        let short = |form: &ChoiceForm| *form == ChoiceForm { args: form.args.clone(), ..ChoiceForm::default() };
+        let written = form.clone().map(|form| match short(&form) {
+            true => Written::Args(form.args),
+            false => Written::Form(form),
+        });
+        written.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<ChoiceForm>, D::Error> {
+        Ok(Option::<Written>::deserialize(from)?.map(|written| match written {
+            Written::Args(args) => ChoiceForm { args, ..ChoiceForm::default() },
+            Written::Form(form) => form,
+        }))
+    }
 }
 
 /// How one choice is said. `{value}` is its value, `{cwd}` the directory, `{value:toml}` and `{cwd:toml}` the same as a
