@@ -30,8 +30,8 @@ fn findings(ran: &Ran, area: &str) -> Vec<String> {
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{ran}"));
     let all = document["findings"].as_array().expect("a list").clone();
     let of = all.iter().filter(|finding| finding["area"] == area);
-    of.map(|finding| format!("{}: {}", finding["level"].as_str().unwrap(), finding["words"].as_str().unwrap()))
-        .collect()
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    of.map(|finding| format!("{}: {}", text(&finding["level"]), text(&finding["words"]))).collect()
 }
 
 fn has(found: &[String], words: &str) -> bool {
@@ -103,8 +103,7 @@ fn doctor_looks_at_trust_and_settings_without_touching_them() {
     agent(&fleet, "gemini", "0.61.0");
     let (known, other) = (fleet.dir("known/below"), fleet.dir("other"));
     let home = fleet.path("home");
-    let trusted =
-        serde_json::json!({"projects": {known.parent().unwrap().to_str().unwrap(): {"hasTrustDialogAccepted": true}}});
+    let trusted = serde_json::json!({"projects": {known.parent().and_then(Path::to_str).expect("text"): {"hasTrustDialogAccepted": true}}});
     fs::write(home.join(".claude.json"), trusted.to_string()).expect("a file");
     fleet.set("ANTHROPIC_API_KEY", "k");
     let sessions = format!(

@@ -22,6 +22,8 @@ use super::finding::{Finding, Level};
 const AREA: &str = "agents";
 /// How long a program may take to say its version.
 const LIMIT: Duration = Duration::from_secs(5);
+/// Programs asked at once.
+const AT_ONCE: usize = 2;
 /// The largest of an agent's own files that is read, in bytes. Claude's keeps a history of every directory.
 const MAX_FILE: u64 = 16 << 20;
 
@@ -66,20 +68,19 @@ pub fn all(context: &Context, host: &Machine, desired: &Desired) -> Vec<Finding>
     findings
 }
 
-/// What each program says, all asked at once.
+/// What each program says. Some take seconds to start: a few at once, and not so many that they slow each other down.
 fn versions(context: &Context, agents: &[Agent<'_>]) -> Vec<Option<Result<String, String>>> {
     let path = OsStr::new(context.var("PATH").unwrap_or_default());
-    std::thread::scope(|scope| {
-        let ask = |agent: &Agent<'_>| {
-            let file = agent.program.as_ref().map(|(_, file)| file.clone())?;
-            Some(scope.spawn(move || versions::printed(&file, path, LIMIT)))
-        };
-        let asked: Vec<_> = agents.iter().map(ask).collect();
-        let said = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|_| Err("it could not be asked".to_owned()))
-        };
-        asked.into_iter().map(|thread| thread.map(said)).collect()
-    })
+    let ask = |agent: &Agent<'_>| Some(versions::printed(&agent.program.as_ref()?.1, path, LIMIT));
+    let mut said = Vec::new();
+    for few in agents.chunks(AT_ONCE) {
+        said.extend(std::thread::scope(|scope| {
+            let asked: Vec<_> = few.iter().map(|agent| scope.spawn(|| ask(agent))).collect();
+            let lost = || Some(Err("it could not be asked".to_owned()));
+            asked.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect::<Vec<_>>()
+        }));
+    }
+    said
 }
 
 fn installed_as(kind: &Kind, (name, file): &(String, PathBuf), said: &Result<String, String>) -> Finding {
@@ -153,7 +154,8 @@ fn needs(context: &Context, host: &Machine, agent: &Agent<'_>, used: bool) -> Ve
         let file = setting.file.resolve(context.env(), &context.home());
         if !readiness::holds(setting, document(host, &file).as_ref()) {
             let words = format!("{}: {}", kind.name, setting.why);
-            let todo = format!("set `{}` to {} in {}", setting.pointer, setting.equals, file.display());
+            let name = setting.pointer.trim_start_matches('/').replace('/', ".");
+            let todo = format!("set `{name}` to {} in {}", setting.equals, file.display());
             findings.push(warn(words, todo));
         }
     }
