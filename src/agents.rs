@@ -5,5 +5,6 @@ pub mod assign;
 pub mod catalogue;
 pub mod choice;
 pub mod kind;
+pub mod readiness;
 pub mod remote;
 pub mod slots;

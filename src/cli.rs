@@ -7,6 +7,7 @@ pub mod apply;
 pub mod args;
 pub mod attach;
 pub mod context;
+pub mod doctor;
 pub mod down;
 pub mod early;
 pub mod error;
@@ -15,6 +16,8 @@ pub mod exit;
 pub mod explain;
 pub mod forget;
 pub mod hold;
+pub mod init;
+pub mod installed;
 pub mod internal;
 pub mod output;
 pub mod plan;
@@ -65,6 +68,7 @@ pub fn main() -> ExitCode {
 
 fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
     match verb {
+        Verb::Init(args) => init::run(context, &args),
         Verb::Validate(args) => validate::run(context, &args),
         Verb::Render(args) => render::run(context, &args),
         Verb::Plan(args) => plan::run(context, &args),
@@ -82,6 +86,7 @@ fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
         Verb::Forget(args) => forget::run(context, &args),
         Verb::Reap(args) => reap::run(context, &args),
         Verb::Events(args) => events::run(context, &args),
+        Verb::Doctor(args) => doctor::run(context, &args),
         Verb::Schema(args) => schema::run(context, &args),
         Verb::Explain(args) => explain::run(context, &args),
     }

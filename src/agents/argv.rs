@@ -1,6 +1,6 @@
 //! Composing an agent's command line. Pure: the same inputs give the same arguments.
 //!
-//! The order is invocation, choices, conversation, prompt. What hooks inject comes behind all of it.
+//! The order is invocation, the kind's own arguments, choices, conversation, prompt. What hooks inject comes behind all of it.
 
 use crate::config::desired::Session;
 use crate::spec::name::Name;
@@ -60,9 +60,9 @@ pub enum ComposeError {
     #[error("kind `{0}` takes no conversation id at launch")]
     NotAssignable(Name),
     /// Arguments for the agent would stand behind its `--`.
-    #[error("the invocation has a `--`: choices behind it would not be read as options")]
+    #[error("the invocation has a `--`: options behind it would not be read as options")]
     OptionsEnded,
-    /// A positional prompt that looks like an option.
+    /// A prompt that looks like an option.
     #[error("the prompt begins with `-`, which the agent would take for an option: begin it with another character")]
     PromptLooksLikeOption,
     /// No program.
@@ -180,11 +180,11 @@ fn fresh(
     if let Some(prompt) = prompt {
         match &kind.prompt {
             None => choice::can_express(kind, Choice::Prompt)?,
-            Some(PromptForm::Positional) if prompt.starts_with('-') => return Err(ComposeError::PromptLooksLikeOption),
-            Some(PromptForm::Positional) => {}
-            Some(PromptForm::Flag(flag)) => argv.push(flag.clone()),
+            Some(PromptForm::Flag(flag)) if flag.ends_with('=') => argv.push(format!("{flag}{prompt}")),
+            Some(_) if prompt.starts_with('-') => return Err(ComposeError::PromptLooksLikeOption),
+            Some(PromptForm::Positional) => argv.push(prompt.to_owned()),
+            Some(PromptForm::Flag(flag)) => argv.extend([flag.clone(), prompt.to_owned()]),
         }
-        argv.push(prompt.to_owned());
     }
     Ok(argv)
 }
@@ -208,20 +208,20 @@ fn derived_resume(kind: &Kind, session: &Session, id: &str, slots: &Slots<'_>) -
     Ok(argv)
 }
 
-/// The invocation, its slots filled, and the arguments of the session's choices.
+/// The invocation, its slots filled, and the arguments of the kind and of the session's choices.
 fn with_choices(kind: &Kind, session: &Session, slots: &Slots<'_>) -> Result<Vec<String>, ComposeError> {
     let invocation = &session.invocation;
     if slots::mentions(invocation, CONVERSATION) {
         return Err(ComposeError::NoConversation);
     }
-    let choices = choice::arguments(kind, &session.choices)?;
+    let options = [kind.args.clone(), choice::arguments(kind, &session.choices, slots.cwd)?].concat();
     let own = invocation.first().is_some_and(|word| kind.is_program(word));
     // Behind a wrapper `--` is the wrapper's: what follows it is the agent's command, and options still belong there.
-    if own && !choices.is_empty() && invocation.iter().any(|arg| arg == "--") {
+    if own && !options.is_empty() && invocation.iter().any(|arg| arg == "--") {
         return Err(ComposeError::OptionsEnded);
     }
     let mut argv = slots::fill(invocation, None, slots.cwd);
-    argv.extend(choices);
+    argv.extend(options);
     Ok(argv)
 }
 

@@ -8,8 +8,21 @@ use crate::spec::name::Name;
 use super::kind::Kind;
 
 /// Every file of `profiles/`, by kind.
-const PROFILES: &[(&str, &str)] =
-    &[("claude", include_str!("../../profiles/claude.yaml")), ("generic", include_str!("../../profiles/generic.yaml"))];
+const PROFILES: &[(&str, &str)] = &[
+    ("claude", include_str!("../../profiles/claude.yaml")),
+    ("codex", include_str!("../../profiles/codex.yaml")),
+    ("cursor", include_str!("../../profiles/cursor.yaml")),
+    ("gemini", include_str!("../../profiles/gemini.yaml")),
+    ("generic", include_str!("../../profiles/generic.yaml")),
+    ("grok", include_str!("../../profiles/grok.yaml")),
+    ("kimi", include_str!("../../profiles/kimi.yaml")),
+    ("muse", include_str!("../../profiles/muse.yaml")),
+    ("omp", include_str!("../../profiles/omp.yaml")),
+    ("opencode", include_str!("../../profiles/opencode.yaml")),
+    ("pi", include_str!("../../profiles/pi.yaml")),
+    ("pi-signed", include_str!("../../profiles/pi-signed.yaml")),
+    ("rovo", include_str!("../../profiles/rovo.yaml")),
+];
 
 /// A kind's file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +112,24 @@ mod tests {
     }
 
     #[test]
+    fn no_two_kinds_claim_a_program() {
+        let mut owners = BTreeMap::new();
+        for kind in builtin().values() {
+            for program in &kind.executables {
+                assert_eq!(owners.insert(program, &kind.name), None, "{program}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kind_says_where_it_was_verified_or_that_it_was_not() {
+        for kind in builtin().values().filter(|kind| kind.name.as_str() != "generic") {
+            let said = kind.verified.is_some() || kind.unverified.iter().any(|what| what.starts_with("everything"));
+            assert!(said, "{}", kind.name);
+        }
+    }
+
+    #[test]
     fn a_resume_form_that_names_no_conversation_is_refused() {
         let text = "{name: x, about: x, executables: [x], conversation: {resume: [--continue]}}";
         assert!(parse(text).unwrap_err().to_string().contains("`conversation.resume` must contain `{conversation}`"));
@@ -106,9 +137,13 @@ mod tests {
 
     #[test]
     fn a_command_without_a_kind_gets_it_by_exact_base_name() {
-        for (word, kind) in
-            [("claude", "claude"), ("/opt/x/claude", "claude"), ("claude2", "generic"), ("env", "generic")]
-        {
+        for (word, kind) in [
+            ("claude", "claude"),
+            ("/opt/x/pi", "pi"),
+            ("pi-signed", "pi-signed"),
+            ("cursor", "generic"),
+            ("env", "generic"),
+        ] {
             assert_eq!(kind_of(word).as_str(), kind);
         }
     }
@@ -116,7 +151,7 @@ mod tests {
     #[test]
     fn the_marks_of_all_kinds_are_scrubbed() {
         let all = scrubbed([]);
-        for mark in ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CODEX_THREAD_ID", "GEMINI_CLI"] {
+        for mark in ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CODEX_THREAD_ID", "GEMINI_CLI", "KIRO_SESSION_ID"] {
             assert!(all.iter().any(|name| name == mark), "{mark}");
         }
     }

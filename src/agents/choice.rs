@@ -1,12 +1,13 @@
-//! A session's choices as arguments of its agent.
+//! A session's choices as arguments and environment of its agent.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::config::desired::{Choices, Permissions, Trust};
 use crate::spec::name::Name;
 
-use super::kind::{ChoiceForms, Kind};
-use super::slots::VALUE;
+use super::kind::{ChoiceForm, ChoiceForms, Kind};
+use super::slots;
 
 /// One choice that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,28 @@ pub enum Choice<'a> {
     Prompt,
 }
 
+impl<'a> Choice<'a> {
+    /// The field that makes it.
+    #[must_use]
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Model(_) => "model",
+            Self::Effort(_) => "effort",
+            Self::Yolo => "permissions",
+            Self::Trust(_) => "trust",
+            Self::Prompt => "prompt",
+        }
+    }
+
+    /// What fills its form.
+    fn value(self) -> &'a str {
+        match self {
+            Self::Model(value) | Self::Effort(value) => value,
+            Self::Yolo | Self::Trust(_) | Self::Prompt => "",
+        }
+    }
+}
+
 impl fmt::Display for Choice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -36,7 +59,7 @@ impl fmt::Display for Choice<'_> {
     }
 }
 
-/// A choice the kind has no arguments for.
+/// A choice the kind has no form for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kind `{kind}` cannot express `{choice}`; it can express {can}", can = list(.can))]
 pub struct NotExpressible {
@@ -52,23 +75,22 @@ fn list(can: &[String]) -> String {
     if can.is_empty() { "no choice at all".to_owned() } else { can.join(", ") }
 }
 
-/// Whether `kind` has arguments for `choice`.
+/// Whether `kind` has a form for `choice`.
 ///
 /// # Errors
 /// [`NotExpressible`], with what it can express instead.
 pub fn can_express(kind: &Kind, choice: Choice<'_>) -> Result<(), NotExpressible> {
-    let forms = &kind.choices;
+    let levels = &kind.choices.effort_values;
     let can = match choice {
-        Choice::Effort(level) if !forms.effort_values.is_empty() => {
-            !forms.effort.is_empty() && forms.effort_values.iter().any(|value| value == level)
-        }
+        Choice::Effort(level) if !levels.is_empty() && !levels.iter().any(|known| known == level) => false,
         Choice::Prompt => kind.prompt.is_some(),
-        _ => form(forms, choice).is_some_and(|form| !form.is_empty()),
+        _ => form(&kind.choices, choice).is_some_and(ChoiceForm::is_sayable),
     };
     if can {
         Ok(())
     } else {
-        Err(NotExpressible { kind: kind.name.clone(), choice: choice.to_string(), can: expressible(kind) })
+        let can = expressible(kind).into_iter().map(|choice| format!("`{choice}`")).collect();
+        Err(NotExpressible { kind: kind.name.clone(), choice: choice.to_string(), can })
     }
 }
 
@@ -80,54 +102,87 @@ pub fn made(choices: &Choices) -> impl Iterator<Item = Choice<'_>> {
     [model, effort, yolo, choices.trust.map(Choice::Trust)].into_iter().flatten()
 }
 
-/// The arguments for all of `choices`.
+/// The arguments for all of `choices` in the directory `cwd`.
 ///
 /// # Errors
 /// [`NotExpressible`] for the first that has none.
-pub(super) fn arguments(kind: &Kind, choices: &Choices) -> Result<Vec<String>, NotExpressible> {
+pub(super) fn arguments(kind: &Kind, choices: &Choices, cwd: &str) -> Result<Vec<String>, NotExpressible> {
     let mut arguments = Vec::new();
-    for choice in made(choices) {
-        can_express(kind, choice)?;
-        let value = match choice {
-            Choice::Model(value) | Choice::Effort(value) => value,
-            _ => "",
-        };
-        arguments.extend(form(&kind.choices, choice).into_iter().flatten().map(|arg| arg.replace(VALUE, value)));
+    for (form, value) in forms(kind, choices)? {
+        arguments.extend(form.args.iter().map(|arg| slots::fill_form(arg, value, cwd)));
     }
     Ok(arguments)
 }
 
-fn form<'a>(forms: &'a ChoiceForms, choice: Choice<'_>) -> Option<&'a Vec<String>> {
-    match choice {
-        Choice::Model(_) => Some(&forms.model),
-        Choice::Effort(_) => Some(&forms.effort),
-        Choice::Yolo => Some(&forms.yolo),
-        Choice::Trust(Trust::Trusted) => Some(&forms.trusted),
-        Choice::Trust(Trust::Untrusted) => Some(&forms.untrusted),
-        Choice::Prompt => None,
+/// The environment of a launch as the kind's data has it: the kind's own, and that of `choices`.
+///
+/// # Errors
+/// [`NotExpressible`] for the first choice without a form.
+pub fn environment(kind: &Kind, choices: &Choices, cwd: &str) -> Result<BTreeMap<String, String>, NotExpressible> {
+    let mut env = kind.env.clone();
+    for (form, value) in forms(kind, choices)? {
+        env.extend(form.env.iter().map(|(name, text)| (name.clone(), slots::fill_form(text, value, cwd))));
     }
+    Ok(env)
 }
 
-fn expressible(kind: &Kind) -> Vec<String> {
-    let forms = &kind.choices;
-    let levels = match forms.effort_values.as_slice() {
-        [] => "effort".to_owned(),
-        values => format!("effort: {}", values.join("|")),
+/// The fields of those `choices` whose arguments `command`, which is run as written, does not have.
+#[must_use]
+pub fn unrepeated<'a>(kind: &Kind, choices: &'a Choices, command: &[String]) -> Vec<&'static str> {
+    let missing = |choice: &Choice<'a>| {
+        let args = form(&kind.choices, *choice).map(|form| form.args.as_slice()).unwrap_or_default();
+        // The directory is not known here: only what does not name it is looked for.
+        let known = args.iter().filter(|arg| !arg.contains(slots::CWD) && !arg.contains(slots::CWD_TOML));
+        !known.map(|arg| slots::fill_form(arg, choice.value(), "")).all(|arg| command.contains(&arg))
     };
-    let mut can = Vec::new();
-    for (name, form) in [
+    made(choices).filter(missing).map(Choice::field).collect()
+}
+
+/// Whether a resumed conversation would keep `permissions: yolo` though it is not wanted any more.
+#[must_use]
+pub fn keeps_yolo(kind: &Kind, before: bool, choices: &Choices) -> bool {
+    let sticky = kind.choices.yolo.as_ref().is_some_and(|form| form.sticky);
+    sticky && before && choices.permissions == Permissions::Default
+}
+
+/// What the kind can express, as one would write it.
+#[must_use]
+pub fn expressible(kind: &Kind) -> Vec<String> {
+    let forms = &kind.choices;
+    let effort = match forms.effort_values.as_slice() {
+        [] => "effort".to_owned(),
+        levels => format!("effort: {}", levels.join("|")),
+    };
+    let all = [
         ("model", &forms.model),
-        (levels.as_str(), &forms.effort),
+        (effort.as_str(), &forms.effort),
         ("permissions: yolo", &forms.yolo),
         ("trust: trusted", &forms.trusted),
         ("trust: untrusted", &forms.untrusted),
-    ] {
-        if !form.is_empty() {
-            can.push(format!("`{name}`"));
-        }
+    ];
+    let sayable = all.into_iter().filter(|(_, form)| form.as_ref().is_some_and(ChoiceForm::is_sayable));
+    let prompt = kind.prompt.is_some().then_some("prompt");
+    sayable.map(|(name, _)| name).chain(prompt).map(str::to_owned).collect()
+}
+
+fn forms<'a>(kind: &'a Kind, choices: &'a Choices) -> Result<Vec<(&'a ChoiceForm, &'a str)>, NotExpressible> {
+    let mut found = Vec::new();
+    for choice in made(choices) {
+        can_express(kind, choice)?;
+        found.extend(form(&kind.choices, choice).map(|form| (form, choice.value())));
     }
-    can.extend(kind.prompt.is_some().then(|| "`prompt`".to_owned()));
-    can
+    Ok(found)
+}
+
+fn form<'a>(forms: &'a ChoiceForms, choice: Choice<'_>) -> Option<&'a ChoiceForm> {
+    match choice {
+        Choice::Model(_) => forms.model.as_ref(),
+        Choice::Effort(_) => forms.effort.as_ref(),
+        Choice::Yolo => forms.yolo.as_ref(),
+        Choice::Trust(Trust::Trusted) => forms.trusted.as_ref(),
+        Choice::Trust(Trust::Untrusted) => forms.untrusted.as_ref(),
+        Choice::Prompt => None,
+    }
 }
 
 #[cfg(test)]
@@ -155,10 +210,35 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_also_filled_inside_an_argument() {
-        let mut kind = builtin()["claude"].clone();
-        kind.choices.effort = vec!["-c".to_owned(), "effort=\"{value}\"".to_owned()];
+    fn a_choice_that_is_always_so_needs_no_words() {
+        let pi = &builtin()["pi"];
+        let choices = Choices { permissions: Permissions::Yolo, ..Choices::default() };
+        assert_eq!(arguments(pi, &choices, "/").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_choice_may_be_environment() {
+        let kimi = &builtin()["kimi"];
         let choices = Choices { effort: Some("high".to_owned()), ..Choices::default() };
-        assert_eq!(arguments(&kind, &choices).unwrap(), ["-c", "effort=\"high\""]);
+        assert_eq!(arguments(kimi, &choices, "/").unwrap(), [""; 0]);
+        let env = environment(kimi, &choices, "/").unwrap();
+        assert_eq!(env["KIMI_MODEL_THINKING_EFFORT"], "high");
+    }
+
+    #[test]
+    fn an_explicit_command_repeats_what_is_an_argument() {
+        let codex = &builtin()["codex"];
+        let choices = Choices { model: Some("m".to_owned()), trust: Some(Trust::Trusted), ..Choices::default() };
+        let command = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(unrepeated(codex, &choices, &command("codex resume x")), ["model", "trust"]);
+        assert_eq!(unrepeated(codex, &choices, &command("codex -m m -c x resume x")), [""; 0]);
+    }
+
+    #[test]
+    fn only_a_sticky_posture_outlives_its_flag() {
+        let none = Choices::default();
+        assert!(keeps_yolo(&builtin()["kimi"], true, &none));
+        assert!(!keeps_yolo(&builtin()["kimi"], false, &none));
+        assert!(!keeps_yolo(&builtin()["claude"], true, &none));
     }
 }

@@ -7,7 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::name::Name;
 
-use super::slots::{CONVERSATION, VALUE};
+use super::slots;
+
+pub mod forms;
+pub mod setup;
+pub mod terminal;
+
+pub use forms::{ChoiceForm, ChoiceForms, ConversationForms, LiveMark, PromptForm};
+pub use setup::{Login, Place, Setting, Setup, TrustStore};
+pub use terminal::{Interrupt, Keys};
 
 /// One agent kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,16 +34,26 @@ pub struct Kind {
     /// Program names that are this agent, the usual one first. Empty for `generic`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub executables: Vec<String>,
+    /// Program names that are easily taken for this agent, and what they are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_executables: BTreeMap<String, String>,
+    /// What the program needs on its command line to start as a terminal agent: part of the profile that the kind
+    /// gives, behind the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Arguments of every launch, in front of those of the choices. An explicit `resume` is run without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
     /// How a fresh launch is given its prompt; absent when it cannot be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptForm>,
-    /// How choices become arguments.
+    /// How choices become arguments and environment.
     #[serde(default)]
     pub choices: ChoiceForms,
     /// How a conversation is identified and resumed; absent when it cannot be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationForms>,
-    /// Environment to set at launch.
+    /// Environment to set at launch. The session's own `env` beats it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Environment variables that must not reach a launch: the agent's own marks, set for its children.
@@ -44,18 +62,46 @@ pub struct Kind {
     /// `comm` names of the running agent, for liveness behind a wrapper.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub process_names: Vec<String>,
+    /// Base names of its argument 0, where `comm` does not tell. A `*` at the end stands for anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv0_names: Vec<String>,
+    /// Base names of the first argument behind an interpreter and its flags, where `comm` does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv1_names: Vec<String>,
     /// The kind reports activity, so that `update.when: idle` is its default.
     #[serde(default)]
     pub reports_activity: bool,
+    /// The keys that interrupt it and end it. Data for later: no keys are sent so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Keys>,
     /// Dialogs by name: texts of one screen, all of which it shows. Data for a look at an agent that does not report.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dialogs: BTreeMap<Name, Vec<String>>,
+    /// Signs of a state on the screen, by the state's name: any one of them shows it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub screen: BTreeMap<Name, Vec<String>>,
+    /// Signs of a state in the pane's title, by the state's name: any one of them shows it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub title: BTreeMap<Name, Vec<String>>,
+    /// What must be there before it can work, for `doctor`.
+    #[serde(default, skip_serializing_if = "Setup::is_empty")]
+    pub setup: Setup,
+}
+
+/// Where facts were seen to hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verified {
+    /// The CLI's version.
+    pub version: String,
+    /// The day, `YYYY-MM-DD`.
+    pub date: String,
 }
 
 /// What makes a kind unusable as data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KindFault {
-    /// An argument form names nothing to fill in.
+    /// A form names nothing to fill in.
     #[error("kind `{kind}`: `{form}` must contain `{slot}`, or it would always say the same")]
     NoSlot {
         /// The kind.
@@ -70,22 +116,66 @@ pub enum KindFault {
     NoExecutable(Name),
 }
 
+impl KindFault {
+    /// The field that is at fault, as a path within the kind.
+    #[must_use]
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::NoSlot { form, .. } => form,
+            Self::NoExecutable(_) => "executables",
+        }
+    }
+}
+
 impl Kind {
+    /// A kind of which nothing is known.
+    #[must_use]
+    pub fn bare(name: Name) -> Self {
+        Self {
+            about: name.to_string(),
+            name,
+            verified: None,
+            unverified: Vec::new(),
+            executables: Vec::new(),
+            not_executables: BTreeMap::new(),
+            command: Vec::new(),
+            args: Vec::new(),
+            prompt: None,
+            choices: ChoiceForms::default(),
+            conversation: None,
+            env: BTreeMap::new(),
+            scrub: Vec::new(),
+            process_names: Vec::new(),
+            argv0_names: Vec::new(),
+            argv1_names: Vec::new(),
+            reports_activity: false,
+            keys: None,
+            dialogs: BTreeMap::new(),
+            screen: BTreeMap::new(),
+            title: BTreeMap::new(),
+            setup: Setup::default(),
+        }
+    }
+
     /// Checks what the types cannot say. A resume form without its slot would resume some other conversation.
     ///
     /// # Errors
     /// The first [`KindFault`].
     pub fn check(&self) -> Result<(), KindFault> {
-        let needs = |form: &'static str, args: &[String], slot: &'static str, within: bool| {
-            let filled = args.iter().any(|arg| arg == slot || (within && arg.contains(slot)));
-            let fault = || KindFault::NoSlot { kind: self.name.clone(), form, slot };
-            if filled || (args.is_empty() && form != "conversation.resume") { Ok(()) } else { Err(fault()) }
-        };
-        needs("choices.model", &self.choices.model, VALUE, true)?;
-        needs("choices.effort", &self.choices.effort, VALUE, true)?;
+        let no_slot = |form, slot| Err(KindFault::NoSlot { kind: self.name.clone(), form, slot });
+        for (name, form) in [("choices.model", &self.choices.model), ("choices.effort", &self.choices.effort)] {
+            if form.as_ref().is_some_and(|form| !form.says_value()) {
+                return no_slot(name, slots::VALUE);
+            }
+        }
         let Some(conversation) = &self.conversation else { return Ok(()) };
-        needs("conversation.resume", &conversation.resume, CONVERSATION, false)?;
-        needs("conversation.assign", &conversation.assign, CONVERSATION, false)?;
+        let names_it = |args: &[String]| args.iter().any(|arg| arg == slots::CONVERSATION);
+        if !names_it(&conversation.resume) {
+            return no_slot("conversation.resume", slots::CONVERSATION);
+        }
+        if !conversation.assign.is_empty() && !names_it(&conversation.assign) {
+            return no_slot("conversation.assign", slots::CONVERSATION);
+        }
         if self.executables.is_empty() { Err(KindFault::NoExecutable(self.name.clone())) } else { Ok(()) }
     }
 
@@ -95,6 +185,40 @@ impl Kind {
         let name = base_name(word);
         self.executables.iter().any(|executable| executable == name)
     }
+
+    /// What `word` is, when it is a program easily taken for this agent.
+    #[must_use]
+    pub fn mistaken(&self, word: &str) -> Option<&str> {
+        self.not_executables.get(base_name(word)).map(String::as_str)
+    }
+
+    /// The command of the profile that the kind gives; none where no program is known.
+    #[must_use]
+    pub fn invocation(&self) -> Option<Vec<String>> {
+        let program = self.executables.first()?;
+        Some(std::iter::once(program).chain(&self.command).cloned().collect())
+    }
+
+    /// A conversation's id comes to be known: farhelm assigns it, or the agent reports it.
+    #[must_use]
+    pub fn identifies(&self) -> bool {
+        self.conversation.as_ref().is_some_and(|forms| self.reports_activity || !forms.assign.is_empty())
+    }
+
+    /// Whether a process is this agent, by its `comm` and its arguments as far as they could be read.
+    #[must_use]
+    pub fn is_process(&self, comm: &str, argv: &[&str]) -> bool {
+        let named = |names: &[String], word: &str| {
+            names.iter().any(|name| match name.strip_suffix('*') {
+                Some(prefix) => word.starts_with(prefix),
+                None => name == word,
+            })
+        };
+        let script = argv.iter().skip(1).find(|arg| !arg.starts_with('-'));
+        named(&self.process_names, comm)
+            || argv.first().is_some_and(|word| named(&self.argv0_names, base_name(word)))
+            || script.is_some_and(|word| named(&self.argv1_names, base_name(word)))
+    }
 }
 
 /// What follows the last `/`.
@@ -102,69 +226,27 @@ pub(super) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Where facts were seen to hold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Verified {
-    /// The CLI's version.
-    pub version: String,
-    /// The day, `YYYY-MM-DD`.
-    pub date: String,
-}
+#[cfg(test)]
+mod tests {
+    use crate::agents::catalogue::builtin;
 
-/// How a prompt is passed at a fresh launch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PromptForm {
-    /// As the last argument.
-    Positional,
-    /// As the value of a flag.
-    Flag(String),
-}
+    #[test]
+    fn a_process_is_known_by_comm_or_by_its_first_arguments() {
+        let kind = |name: &str| &builtin()[name];
+        assert!(kind("claude").is_process("claude", &[]));
+        assert!(kind("gemini").is_process("node", &["node", "--max-old-space-size=4", "/x/bin/gemini", "-y"]));
+        assert!(!kind("gemini").is_process("node", &["node", "/x/server.js", "gemini"]));
+        assert!(kind("cursor").is_process("MainThread", &["/home/u/.local/bin/cursor-agent", "--trust"]));
+        assert!(!kind("cursor").is_process("cursor", &["cursor"]));
+        assert!(kind("muse").is_process("muse-bin-1.0.3-", &[]));
+        assert!(!kind("muse").is_process("musescore", &["musescore"]));
+        assert!(!kind("pi").is_process("pip", &["pip"]));
+    }
 
-/// How choices become arguments. A choice without a form cannot be expressed by the kind.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ChoiceForms {
-    /// Arguments for `model`; `{value}` is the model, also inside an argument.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub model: Vec<String>,
-    /// Arguments for `effort`; `{value}` is the level.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effort: Vec<String>,
-    /// The levels `effort` accepts; empty accepts any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effort_values: Vec<String>,
-    /// Arguments for `permissions: yolo`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub yolo: Vec<String>,
-    /// Arguments for `trust: trusted`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trusted: Vec<String>,
-    /// Arguments for `trust: untrusted`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untrusted: Vec<String>,
-}
-
-/// How a conversation is identified and resumed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ConversationForms {
-    /// Arguments that resume one; `{conversation}` is a whole argument.
-    pub resume: Vec<String>,
-    /// The resume arguments go right behind the executable (a subcommand), not at the end.
-    #[serde(default)]
-    pub resume_first: bool,
-    /// Words in an invocation that make a derived resume impossible.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_with: Vec<String>,
-    /// Arguments that assign an id at a fresh launch; `{conversation}` is a whole argument.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub assign: Vec<String>,
-    /// It can be resumed from another directory.
-    #[serde(default)]
-    pub from_other_dir: bool,
-    /// Variables that say where conversations are stored: when they change, the conversation must be found there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub home_env: Vec<String>,
+    #[test]
+    fn a_program_of_another_maker_is_told_apart() {
+        let cursor = &builtin()["cursor"];
+        assert!(cursor.is_program("/usr/bin/cursor-agent") && !cursor.is_program("cursor"));
+        assert!(cursor.mistaken("/usr/bin/cursor").is_some() && cursor.mistaken("cursor-agent").is_none());
+    }
 }

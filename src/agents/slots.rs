@@ -4,8 +4,12 @@
 pub const CWD: &str = "{cwd}";
 /// The conversation's id.
 pub const CONVERSATION: &str = "{conversation}";
-/// A choice's value, in the data of a kind; the only one that is filled inside an argument too.
+/// A choice's value, in the data of a kind.
 pub const VALUE: &str = "{value}";
+/// The same as a quoted TOML string.
+pub const VALUE_TOML: &str = "{value:toml}";
+/// The working directory as a quoted TOML string, in the data of a kind.
+pub const CWD_TOML: &str = "{cwd:toml}";
 
 /// The longest conversation id, in bytes.
 pub const MAX_ID: usize = 128;
@@ -49,6 +53,40 @@ pub fn fill(argv: &[String], conversation: Option<&str>, cwd: &str) -> Vec<Strin
     argv.iter().enumerate().map(filled).collect()
 }
 
+/// Fills the slots of a choice's form, wherever they stand in it. One pass: what was filled in is not looked at again.
+#[must_use]
+pub fn fill_form(form: &str, value: &str, cwd: &str) -> String {
+    let slots = [(VALUE, value.to_owned()), (VALUE_TOML, toml(value)), (CWD, cwd.to_owned()), (CWD_TOML, toml(cwd))];
+    let mut filled = String::with_capacity(form.len());
+    let mut rest = form;
+    while let Some(brace) = rest.find('{') {
+        filled.push_str(&rest[..brace]);
+        rest = &rest[brace..];
+        let (text, length) = match slots.iter().find(|(slot, _)| rest.starts_with(slot)) {
+            Some((slot, text)) => (text.as_str(), slot.len()),
+            None => ("{", 1),
+        };
+        filled.push_str(text);
+        rest = &rest[length..];
+    }
+    filled.push_str(rest);
+    filled
+}
+
+/// A basic string of TOML: quoted, what it does not allow escaped.
+fn toml(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_ascii_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +96,14 @@ mod tests {
         let argv = ["{cwd}", "{cwd}", "--dir={cwd}", "cd {cwd}", "{conversation}", "{cwd}"].map(str::to_owned);
         let filled = fill(&argv, Some("id"), "/a b");
         assert_eq!(filled, ["{cwd}", "/a b", "--dir={cwd}", "cd {cwd}", "id", "/a b"]);
+    }
+
+    #[test]
+    fn a_form_is_filled_everywhere_and_once() {
+        assert_eq!(fill_form("x={value},{value}", "{cwd}", "/d"), "x={cwd},{cwd}");
+        assert_eq!(fill_form("{{cwd:toml}={l={value:toml}}}", "a", "/a b.c"), r#"{"/a b.c"={l="a"}}"#);
+        assert_eq!(fill_form("{other} {", "v", "/d"), "{other} {");
+        assert_eq!(fill_form("{cwd:toml}", "", "/q\"\\\n\u{e9}"), "\"/q\\\"\\\\\\u000A\u{e9}\"");
     }
 
     #[test]

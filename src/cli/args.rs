@@ -49,6 +49,8 @@ pub enum Color {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Write a starter fleet file with the agents of this machine.
+    Init(Init),
     /// Check fleet files: every problem of every file, with its place.
     Validate(Files),
     /// Print the effective fleet.
@@ -83,6 +85,8 @@ pub enum Verb {
     Reap(Reap),
     /// Print the event log.
     Events(Events),
+    /// Look whether this machine is fit to run a fleet; change nothing.
+    Doctor(Doctor),
     /// Print the JSON schema of a document.
     Schema(Schema),
     /// Explain a field of the fleet file, or a kind.
@@ -135,6 +139,31 @@ pub struct Select {
     /// Only sessions with this label.
     #[arg(short = 'l', long = "label", value_name = "LABEL=VALUE")]
     pub labels: Vec<String>,
+}
+
+/// `init`
+#[derive(Debug, Args)]
+pub struct Init {
+    /// The file [default: ./farhelm.yaml].
+    #[arg(value_name = "PATH")]
+    pub path: Option<PathBuf>,
+    /// The fleet's name [default: that of the directory].
+    #[arg(long, value_name = "NAME")]
+    pub fleet: Option<String>,
+    /// Replace a file that is there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// The fleet; without one, and without a default one, the machine alone is looked at.
+    #[command(flatten)]
+    pub fleet: FleetFlag,
+    /// One JSON document.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `render`

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::agents::catalogue;
 use crate::config::desired::Desired;
-use crate::config::load::{self, LoadRequest, Loaded};
+use crate::config::load::{self, LoadRequest, Loaded, default_files};
 use crate::host::disk::Disk;
 use crate::host::real::{self, Machine};
 use crate::host::shim;
@@ -51,7 +51,35 @@ impl Context {
         self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    fn home(&self) -> PathBuf {
+    /// The whole environment, as far as it is text.
+    #[must_use]
+    pub fn env(&self) -> &BTreeMap<String, String> {
+        &self.env
+    }
+
+    /// The state directory that is asked for; it may not be there yet.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        let wanted = self.global.state_dir.clone();
+        wanted.unwrap_or_else(|| self.xdg("XDG_STATE_HOME", ".local/state").join("farhelm"))
+    }
+
+    /// The tmux server that new sessions go to.
+    #[must_use]
+    pub fn socket(&self) -> Socket {
+        real::socket(&self.global.tmux_socket, |name| self.var(name).map(OsString::from))
+    }
+
+    /// Whether there is a fleet file where none is named.
+    #[must_use]
+    pub fn has_default_fleet(&self) -> bool {
+        let Ok(cwd) = std::env::current_dir() else { return false };
+        default_files(&cwd, &self.xdg("XDG_CONFIG_HOME", ".config")).iter().any(|file| file.exists())
+    }
+
+    /// The account's home directory.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
         PathBuf::from(self.var("HOME").unwrap_or("/"))
     }
 
@@ -142,11 +170,15 @@ impl Context {
     }
 }
 
-fn is_executable(path: &Path) -> bool {
+/// Whether this account can run the file.
+#[must_use]
+pub fn is_executable(path: &Path) -> bool {
     path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
-fn account() -> Account {
+/// This account on this host.
+#[must_use]
+pub fn account() -> Account {
     let hostname = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
     Account { hostname, uid: nix::unistd::getuid().as_raw() }
 }

@@ -5,9 +5,12 @@ use super::layers::{Layers, steps};
 use super::lint;
 use super::profile::Kinds;
 use super::suggest::{did_you_mean, listed};
+use crate::agents::argv::{self, NotDerivable};
+use crate::agents::choice::{self, Choice};
 use crate::agents::kind::{ConversationForms, Kind};
+use crate::agents::remote;
 use crate::spec::name::Name;
-use crate::spec::settings::{Permissions, Settings, Trust};
+use crate::spec::settings::Settings;
 
 /// The kind that knows nothing of its program.
 pub const GENERIC: &str = "generic";
@@ -15,32 +18,6 @@ pub const GENERIC: &str = "generic";
 pub const CWD: &str = "{cwd}";
 /// The slot of the conversation.
 pub const CONVERSATION: &str = "{conversation}";
-
-/// Programs that run their command somewhere else, where hooks, markers and reap do not reach.
-const REMOTE: [&str; 22] = [
-    "apptainer",
-    "buildah",
-    "devcontainer",
-    "distrobox",
-    "docker",
-    "docker-compose",
-    "incus",
-    "kubectl",
-    "limactl",
-    "lxc",
-    "machinectl",
-    "mosh",
-    "multipass",
-    "nerdctl",
-    "nsenter",
-    "oc",
-    "podman",
-    "singularity",
-    "ssh",
-    "systemd-nspawn",
-    "toolbox",
-    "vagrant",
-];
 
 /// A checked command.
 pub struct Command {
@@ -78,14 +55,7 @@ pub fn command(
     if !arguments(context, layers, "invocation", &invocation) {
         return None;
     }
-    let kind = match &settings.kind {
-        Some(kind) => kind.clone(),
-        None => raw
-            .then(|| kinds.by_program(basename(&invocation[0])))
-            .flatten()
-            .cloned()
-            .or_else(|| Name::new(GENERIC).ok())?,
-    };
+    let kind = kind_of(kinds, settings, raw)?;
     let Some(known) = kinds.get(kind.as_str()) else {
         let message = format!("there is no kind `{kind}`");
         let help = did_you_mean(kind.as_str(), kinds.names());
@@ -94,7 +64,7 @@ pub fn command(
         return None;
     };
     let resume = settings.resume.as_ref().map(|argv| argv.0.clone());
-    let mut good = local(context, layers, known, &invocation);
+    let mut good = local(context, layers, known, &invocation) && itself(context, layers, known, &invocation);
     good &= choices(context, layers, known, settings);
     good &= match &resume {
         Some(resume) => explicit_resume(context, layers, known, resume),
@@ -106,6 +76,16 @@ pub fn command(
         lint::unrepeated(context, layers, known, settings, resume);
     }
     good.then_some(Command { kind, invocation, resume })
+}
+
+/// The kind of a command: the one that is said; of a session's own command (`raw`) that of its program; else `generic`.
+pub fn kind_of(kinds: &Kinds<'_>, settings: &Settings, raw: bool) -> Option<Name> {
+    if let Some(kind) = &settings.kind {
+        return Some(kind.clone());
+    }
+    let program = settings.invocation.as_ref().and_then(|argv| argv.0.first()).filter(|_| raw);
+    let known = program.and_then(|program| kinds.by_program(basename(program))).cloned();
+    known.or_else(|| Name::new(GENERIC).ok())
 }
 
 /// What holds of every command: there is a program, no slot is the program, no argument holds a NUL.
@@ -135,7 +115,7 @@ pub fn arguments(context: &Context<'_>, layers: &Layers, field: &str, argv: &[St
 /// An integrated agent lives in this host's process table.
 fn local(context: &Context<'_>, layers: &Layers, kind: &Kind, invocation: &[String]) -> bool {
     let program = basename(&invocation[0]);
-    if kind.name.as_str() == GENERIC || !REMOTE.contains(&program) {
+    if kind.name.as_str() == GENERIC || !remote::takes_elsewhere(program) {
         return true;
     }
     let message = format!(
@@ -143,6 +123,16 @@ fn local(context: &Context<'_>, layers: &Layers, kind: &Kind, invocation: &[Stri
         kind.name
     );
     context.error(layers, &steps(&["invocation", "0"]), message, Some("run it as `kind: generic`".to_owned()));
+    false
+}
+
+/// The program is no other one that is easily taken for the agent.
+fn itself(context: &Context<'_>, layers: &Layers, kind: &Kind, invocation: &[String]) -> bool {
+    let program = basename(&invocation[0]);
+    let Some(what) = kind.mistaken(program) else { return true };
+    let message = format!("`{program}` is not the program of kind `{}`: it is {what}", kind.name);
+    let help = kind.executables.first().map(|own| format!("the program is `{own}`"));
+    context.error(layers, &steps(&["invocation", "0"]), message, help);
     false
 }
 
@@ -167,33 +157,29 @@ fn explicit_resume(context: &Context<'_>, layers: &Layers, kind: &Kind, resume: 
 /// A resume command can be derived, or is not needed.
 fn derivable(context: &Context<'_>, layers: &Layers, kind: &Kind, invocation: &[String]) -> bool {
     let Some(forms) = &kind.conversation else { return true };
-    let program = basename(&invocation[0]);
-    let example = listed_argv(invocation, forms);
-    let message = if !kind.executables.iter().any(|own| own == program) {
-        format!(
-            "how to resume cannot be derived: `{program}` is not {}, the program of kind `{}`",
+    let message = match argv::derivable(kind, invocation) {
+        Ok(()) | Err(NotDerivable::NoForm(_)) => return true,
+        Err(NotDerivable::OtherProgram { .. }) => format!(
+            "how to resume cannot be derived: `{}` is not {}, the program of kind `{}`",
+            basename(&invocation[0]),
             listed(kind.executables.iter().map(String::as_str), "or"),
             kind.name
-        )
-    } else if let Some(word) = invocation.iter().skip(1).find(|word| forbids(forms, word)) {
-        format!("how to resume cannot be derived from an invocation with `{word}`")
-    } else {
-        return true;
+        ),
+        Err(NotDerivable::Excluded(word)) => excluded(&word),
+        Err(NotDerivable::OptionsEnded) => excluded("--"),
     };
-    context.error(layers, &["invocation".into()], message, Some(format!("write it out, such as `resume: {example}`")));
+    let help = format!("write it out, such as `resume: {}`", listed_argv(invocation, forms));
+    context.error(layers, &["invocation".into()], message, Some(help));
     false
 }
 
-fn forbids(forms: &ConversationForms, word: &str) -> bool {
-    forms.not_with.iter().any(|no| {
-        word == no
-            || no.starts_with("--")
-                && word.strip_prefix(no.as_str()).is_some_and(|rest| rest.starts_with('=') && no.len() > 2)
-    })
+fn excluded(word: &str) -> String {
+    format!("how to resume cannot be derived from an invocation with `{word}`")
 }
 
 fn listed_argv(invocation: &[String], forms: &ConversationForms) -> String {
-    let words = invocation.iter().filter(|word| !forbids(forms, word)).chain(&forms.resume);
+    let kept = invocation.iter().filter(|word| *word != "--" && forms.excluded_by(word).is_none());
+    let words = kept.chain(&forms.resume);
     let quote = |word: &String| match word.contains(['{', '}', ' ', ',', '[', ']', ':', '#', '"', '\'']) {
         true => format!("{word:?}"),
         false => word.clone(),
@@ -203,36 +189,38 @@ fn listed_argv(invocation: &[String], forms: &ConversationForms) -> String {
 
 /// Every choice can be expressed by the kind.
 fn choices(context: &Context<'_>, layers: &Layers, kind: &Kind, settings: &Settings) -> bool {
-    let forms = &kind.choices;
-    let yolo = settings.permissions == Some(Permissions::Yolo);
-    let trust = |wanted, args: &[String]| settings.trust == Some(wanted) && args.is_empty();
-    let impossible = [
-        ("model", settings.model.is_some() && forms.model.is_empty(), "model"),
-        ("effort", settings.effort.is_some() && forms.effort.is_empty(), "effort"),
-        ("permissions", yolo && forms.yolo.is_empty(), "permissions: yolo"),
-        ("trust", trust(Trust::Trusted, &forms.trusted), "trust: trusted"),
-        ("trust", trust(Trust::Untrusted, &forms.untrusted), "trust: untrusted"),
-        ("prompt", settings.prompt.is_some() && kind.prompt.is_none(), "prompt"),
-    ];
+    let wanted = settings.choices();
+    let prompt = settings.prompt.as_ref().map(|_| Choice::Prompt);
     let mut good = true;
-    for (field, _, words) in impossible.iter().filter(|(_, impossible, _)| *impossible) {
-        let at = if *field == "prompt" { prompt_field(context, layers) } else { field };
-        let message = format!("kind `{}` cannot express `{words}`", kind.name);
-        context.report(context.draft(layers, &[at.into()], message).expected(expressible(kind)));
-        good = false;
-    }
-    if let Some(effort) = settings.effort.as_ref().filter(|_| !forms.effort.is_empty())
-        && !forms.effort_values.is_empty()
-        && !forms.effort_values.contains(effort)
-    {
-        let at = ["effort".into()];
-        let message = format!("kind `{}` has no effort `{}`", kind.name, effort);
-        let levels = || forms.effort_values.iter().map(String::as_str);
-        let draft = context.draft(layers, &at, message).help(did_you_mean(effort, levels()));
-        context.report(draft.expected(listed(levels(), "or")));
-        good = false;
+    for made in choice::made(&wanted).chain(prompt) {
+        if choice::can_express(kind, made).is_err() {
+            inexpressible(context, layers, kind, made);
+            good = false;
+        }
     }
     good
+}
+
+fn inexpressible(context: &Context<'_>, layers: &Layers, kind: &Kind, choice: Choice<'_>) {
+    let at = [if choice == Choice::Prompt { prompt_field(context, layers) } else { choice.field() }.into()];
+    let forms = &kind.choices;
+    let draft = match choice {
+        Choice::Effort(level) if forms.effort.is_some() => {
+            let levels = || forms.effort_values.iter().map(String::as_str);
+            let message = format!("kind `{}` has no effort `{level}`", kind.name);
+            let draft = context.draft(layers, &at, message).help(did_you_mean(level, levels()));
+            draft.expected(listed(levels(), "or"))
+        }
+        _ => {
+            let words = match choice {
+                Choice::Model(_) | Choice::Effort(_) => choice.field().to_owned(),
+                _ => choice.to_string(),
+            };
+            let message = format!("kind `{}` cannot express `{words}`", kind.name);
+            context.draft(layers, &at, message).expected(expressible(kind))
+        }
+    };
+    context.report(draft);
 }
 
 /// The field that gave the prompt.
@@ -244,17 +232,29 @@ fn prompt_field(context: &Context<'_>, layers: &Layers) -> &'static str {
 }
 
 fn expressible(kind: &Kind) -> String {
-    let forms = &kind.choices;
-    let can = [
-        ("model", !forms.model.is_empty()),
-        ("effort", !forms.effort.is_empty()),
-        ("permissions: yolo", !forms.yolo.is_empty()),
-        ("trust: trusted", !forms.trusted.is_empty()),
-        ("trust: untrusted", !forms.untrusted.is_empty()),
-        ("prompt", kind.prompt.is_some()),
-    ];
-    match listed(can.iter().filter(|(_, can)| *can).map(|(name, _)| *name), "and").as_str() {
+    let can = choice::expressible(kind);
+    match listed(can.iter().map(String::as_str), "and").as_str() {
         "" => format!("no choice: kind `{}` can express none", kind.name),
         some => format!("only what it can: {some}"),
+    }
+}
+
+/// Takes out choices that only `defaults` make and that `generic` cannot express: they are meant for agents.
+pub fn without_inherited_choices(context: &Context<'_>, layers: &Layers, settings: &mut Settings) {
+    let inherited = |field: &str| layers.said_at(&context.files, &[field.into()]).is_some_and(|at| at == "defaults");
+    if inherited("model") {
+        settings.model = None;
+    }
+    if inherited("effort") {
+        settings.effort = None;
+    }
+    if inherited("permissions") {
+        settings.permissions = None;
+    }
+    if inherited("trust") {
+        settings.trust = None;
+    }
+    if inherited("prompt") || inherited("prompt_file") {
+        settings.prompt = None;
     }
 }

@@ -106,7 +106,13 @@ impl Context<'_> {
         if entry.broken || !self.fill(&entry.layer, &self.scope(None), &mut value) {
             return None;
         }
-        T::deserialize(&value).map_err(|_| self.misfit::<T>(&entry.layer, &value)).ok()
+        self.parse(&entry.layer, &value)
+    }
+
+    /// Reads a filled value as `T`; what is wrong with it is reported.
+    #[must_use]
+    pub fn parse<T: for<'de> Deserialize<'de>>(&self, layer: &Layer, value: &Value) -> Option<T> {
+        T::deserialize(value).map_err(|_| self.misfit::<T>(layer, value)).ok()
     }
 
     /// Says why a filled value does not fit: by the schema, which says it best, or else by the type.

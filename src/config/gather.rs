@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::load::LoadRequest;
+use super::load::{FILE, LoadRequest, default_files};
 use super::problem::{Draft, FileId, Site};
 use super::source::{self, File, Files};
 use super::tree::Step;
@@ -49,10 +49,9 @@ struct Gather<'a> {
 
 impl Gather<'_> {
     fn default_file(&mut self) {
-        let here = self.request.cwd.join("farhelm.yaml");
-        let home = self.request.config_home.join("farhelm/farhelm.yaml");
+        let [here, home] = default_files(&self.request.cwd, &self.request.config_home);
         if here.exists() {
-            self.file(&here, "farhelm.yaml".to_owned(), None);
+            self.file(&here, FILE.to_owned(), None);
         } else if home.exists() {
             self.file(&home, home.display().to_string(), None);
         } else {

@@ -62,6 +62,13 @@ impl Layers {
         Some((layer.site(files, path), text.trim_end_matches('.').to_owned()))
     }
 
+    /// What the highest level that says the value at `path` is (`sessions.api`, `defaults`); none where no level says it.
+    #[must_use]
+    pub fn said_at(&self, files: &Files, path: &[Step]) -> Option<&str> {
+        let says = |layer: &&Layer| files[layer.file].tree.find(layer.node, path).steps == path.len();
+        self.all().find(says).map(|layer| layer.path.as_str())
+    }
+
     /// The file's name and the line where the value at `path` was said; none where no level says it.
     #[must_use]
     pub fn origin(&self, files: &Files, path: &[Step]) -> Option<String> {

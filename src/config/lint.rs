@@ -4,8 +4,9 @@ use super::command::{CONVERSATION, CWD, basename};
 use super::context::Context;
 use super::layers::{Layers, steps};
 use super::suggest::listed;
+use crate::agents::choice;
 use crate::agents::kind::Kind;
-use crate::spec::settings::{Permissions, Settings, Trust};
+use crate::spec::settings::Settings;
 
 /// Shells whose argument behind `-c` is a script.
 const SHELLS: [&str; 6] = ["bash", "dash", "fish", "ksh", "sh", "zsh"];
@@ -50,21 +51,8 @@ fn shell_word(argument: &str) -> Option<String> {
 
 /// Which of the session's choices an explicit resume command does not repeat.
 pub fn unrepeated(context: &Context<'_>, layers: &Layers, kind: &Kind, settings: &Settings, resume: &[String]) {
-    let forms = &kind.choices;
-    let filled =
-        |args: &[String], value: &str| args.iter().map(|arg| arg.replace("{value}", value)).collect::<Vec<_>>();
-    let plain = |wanted: bool, args: &Vec<String>| wanted.then(|| args.clone());
-    let wanted = [
-        ("model", settings.model.as_ref().map(|model| filled(&forms.model, model))),
-        ("effort", settings.effort.as_ref().map(|effort| filled(&forms.effort, effort))),
-        ("permissions", plain(settings.permissions == Some(Permissions::Yolo), &forms.yolo)),
-        ("trust", plain(settings.trust == Some(Trust::Trusted), &forms.trusted)),
-        ("trust", plain(settings.trust == Some(Trust::Untrusted), &forms.untrusted)),
-    ];
-    let missing = wanted
-        .iter()
-        .filter(|(_, args)| args.as_ref().is_some_and(|args| !args.iter().all(|arg| resume.contains(arg))));
-    let missing: Vec<&str> = missing.map(|(name, _)| *name).collect();
+    let choices = settings.choices();
+    let missing = choice::unrepeated(kind, &choices, resume);
     if !missing.is_empty() {
         let message = format!("this resume command is run as written, and does not repeat {}", listed(missing, "and"));
         context.report(context.draft(layers, &["resume".into()], message).into_warning());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::assemble::{Entry, Parts, assemble};
 use super::context::Context;
@@ -18,12 +18,22 @@ use super::problem::{Draft, Problems, Site};
 use super::profile::{Base, Kinds, Profiles};
 use super::resolve::Resolver;
 use super::source::{self, File, Files};
+use super::tree::Step;
 use crate::agents::kind::Kind;
 use crate::spec::fleet;
 use crate::spec::fleet::Moved;
 use crate::spec::name::Name;
 use crate::spec::settings::Settings;
 use crate::spec::words::Text;
+
+/// The name of a fleet's file where none is named.
+pub const FILE: &str = "farhelm.yaml";
+
+/// The files that are tried, in order, where none is named.
+#[must_use]
+pub fn default_files(cwd: &Path, config_home: &Path) -> [PathBuf; 2] {
+    [cwd.join(FILE), config_home.join("farhelm").join(FILE)]
+}
 
 /// What to load, and with what.
 #[derive(Debug, Clone, Default)]
@@ -141,7 +151,7 @@ fn wrong_var(files: &Files, id: usize, name: &str) -> Draft {
 fn resolve(parts: &mut Parts<'_>, known: &BTreeMap<Name, Kind>) -> (Option<Desired>, Origins) {
     let sessions = std::mem::take(&mut parts.sessions);
     let context = &parts.context;
-    let kinds = Kinds { own: own_kinds(context, &parts.kinds), known };
+    let kinds = Kinds { own: own_kinds(context, &parts.kinds, known), known };
     let (defaults, default_command) = defaults(context, &parts.defaults);
     let profiles = Profiles::resolve(context, &parts.profiles, defaults, &kinds);
     let mut resolver = Resolver { context, kinds: &kinds, profiles, default_command };
@@ -198,32 +208,49 @@ fn fleet_name(parts: &Parts<'_>) -> Option<Name> {
     }
 }
 
-/// The kinds that the files add. The key names the kind.
-fn own_kinds(context: &Context<'_>, entries: &BTreeMap<String, Entry>) -> BTreeMap<Name, Kind> {
+/// The kinds that the files add, or complete. The key names the kind; what an entry leaves out of a known kind stays.
+fn own_kinds(
+    context: &Context<'_>,
+    entries: &BTreeMap<String, Entry>,
+    known: &BTreeMap<Name, Kind>,
+) -> BTreeMap<Name, Kind> {
     let mut kinds = BTreeMap::new();
     for (name, entry) in entries {
-        let mut entry = entry.clone();
-        if let Some(fields) = entry.value.as_object_mut() {
-            fields.entry("name").or_insert_with(|| name.clone().into());
+        let mut said = entry.value.clone();
+        if entry.broken || !context.fill(&entry.layer, &context.scope(None), &mut said) {
+            continue;
         }
-        let Some(kind) = context.read::<Kind>(&entry) else { continue };
+        // Plain data with text keys: writing it as JSON cannot fail.
+        let base = known.get(name.as_str()).and_then(|kind| serde_json::to_value(kind).ok());
+        let mut value = base.unwrap_or_else(|| json!({"name": name}));
+        lay_over(&mut value, said);
+        let Some(kind) = context.parse::<Kind>(&entry.layer, &value) else { continue };
+        let wrong = |field: &str, message: String| {
+            let steps: Vec<Step> = field.split('.').map(Step::from).collect();
+            let site = entry.layer.site(&context.files, &steps);
+            context.report(Draft::error(site, format!("kinds.{name}.{field}"), message));
+        };
         if kind.name.as_str() != name {
-            let site = entry.layer.site(&context.files, &["name".into()]);
-            context.report(Draft::error(
-                site,
-                format!("kinds.{name}.name"),
-                format!("the kind's name is its key, `{name}`"),
-            ));
+            wrong("name", format!("the kind's name is its key, `{name}`"));
         }
-        let resumes = |argv: &[String]| argv.iter().any(|argument| argument == super::command::CONVERSATION);
-        if kind.conversation.as_ref().is_some_and(|forms| !resumes(&forms.resume)) {
-            let site = entry.layer.site(&context.files, &["conversation".into(), "resume".into()]);
-            let message = "the resume arguments must have `{conversation}` as an argument of its own";
-            context.report(Draft::error(site, format!("kinds.{name}.conversation.resume"), message));
+        if let Err(fault) = kind.check() {
+            wrong(fault.field(), fault.to_string());
         }
         kinds.insert(kind.name.clone(), kind);
     }
     kinds
+}
+
+/// Lays a value over another: maps key by key, anything else as a whole.
+fn lay_over(below: &mut Value, top: Value) {
+    match (below, top) {
+        (Value::Object(below), Value::Object(top)) => {
+            for (key, value) in top {
+                lay_over(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, top) => *below = top,
+    }
 }
 
 /// The settings below every session, and, apart, what they say of the command.

@@ -50,12 +50,8 @@ impl Kinds<'_> {
     /// The profile that a kind gives: its first program, and it.
     fn profile(&self, name: &str) -> Option<Settings> {
         let kind = self.get(name)?;
-        let program = kind.executables.first()?;
-        Some(Settings {
-            kind: Some(kind.name.clone()),
-            invocation: Some(Argv(vec![program.clone()])),
-            ..Settings::default()
-        })
+        let invocation = Some(Argv(kind.invocation()?));
+        Some(Settings { kind: Some(kind.name.clone()), invocation, ..Settings::default() })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::command::{self, Command};
+use super::command::{self, Command, GENERIC};
 use super::context::Context;
 use super::desired::{BeforeLaunch, Choices, Dir, EnvValue, Restart, SecretRef, Session, Tab};
 use super::expand::Claim;
@@ -58,7 +58,10 @@ impl Resolver<'_, '_> {
         damaged |= base.as_ref().is_none_or(|base| base.damaged);
         let defaults = self.profiles.defaults.clone();
         layers.base = base.as_ref().unwrap_or(&defaults).layers.clone();
-        let settings = top.over(&base.as_ref().unwrap_or(&defaults).settings);
+        let mut settings = top.over(&base.as_ref().unwrap_or(&defaults).settings);
+        if command::kind_of(self.kinds, &settings, raw).is_some_and(|kind| kind.as_str() == GENERIC) {
+            command::without_inherited_choices(self.context, &layers, &mut settings);
+        }
         let command = match settings.invocation {
             _ if base.is_none() => None,
             None if damaged => None,
@@ -134,12 +137,7 @@ impl Resolver<'_, '_> {
             invocation: Vec::new(),
             resume: None,
             dir: Dir { spelling: String::new(), path: PathBuf::new() },
-            choices: Choices {
-                model: settings.model.clone(),
-                effort: settings.effort.clone(),
-                permissions: settings.permissions.unwrap_or_default(),
-                trust: settings.trust,
-            },
+            choices: settings.choices(),
             hooks: settings.hooks.unwrap_or_default() == Hooks::On,
             env,
             env_bundles,
@@ -296,10 +294,22 @@ impl Resolver<'_, '_> {
     }
 }
 
+impl Settings {
+    /// The choices for the agent; what is not said is its own default.
+    pub(super) fn choices(&self) -> Choices {
+        Choices {
+            model: self.model.clone(),
+            effort: self.effort.clone(),
+            permissions: self.permissions.unwrap_or_default(),
+            trust: self.trust,
+        }
+    }
+}
+
 fn default_update(kind: &Kind) -> UpdateWhen {
     if kind.reports_activity { UpdateWhen::Idle } else { UpdateWhen::Now }
 }
 
 fn default_on_lost(kind: &Kind) -> OnLost {
-    if kind.conversation.is_some() { OnLost::Block } else { OnLost::Fresh }
+    if kind.identifies() { OnLost::Block } else { OnLost::Fresh }
 }

@@ -284,6 +284,62 @@ fn a_choice_that_the_kind_cannot_express_is_refused() {
 }
 
 #[test]
+fn what_only_the_defaults_choose_is_left_out_for_a_program_that_is_no_agent() {
+    let body = "
+defaults: {permissions: yolo, model: m, effort: high, prompt: go}
+profiles: {watch: {invocation: [watch]}, loud: {invocation: [watch], model: m}}
+sessions: {plain: {profile: watch, dir: /}, raw: {invocation: [top], dir: /}, agent: {profile: claude, dir: /}}";
+    for name in ["plain", "raw"] {
+        let plain = session(body, name);
+        assert_eq!((plain.choices, plain.prompt), (Choices::default(), None), "{name}");
+    }
+    assert_eq!(session(body, "agent").choices.permissions, Permissions::Yolo);
+    let loud = body.replace("profile: watch", "profile: loud");
+    assert_eq!(errors(&loud).len(), 1);
+    assert!(has(&errors(&loud), "kind `generic` cannot express `model`"));
+    let own = body.replace("profile: watch", "profile: watch, permissions: yolo");
+    assert!(has(&errors(&own), "kind `generic` cannot express `permissions: yolo`"));
+    let agent = body.replace("profile: claude", "profile: codex");
+    assert!(has(&errors(&agent), "kind `codex` cannot express `effort`"));
+}
+
+#[test]
+fn a_known_kind_is_completed_field_by_field() {
+    let body = "
+kinds: {claude: {executables: [claude, claude-beta], env: {A: b}, choices: {effort_values: [low, wild]}}}
+sessions: {s: {invocation: [claude-beta], dir: /, effort: wild, model: m}}";
+    let loaded = fleet(body).unwrap_or_else(|problems| panic!("{}", problems.render(false)));
+    let (mine, known) = (&loaded.desired.kinds["claude"], &kinds()["claude"]);
+    assert_eq!(loaded.desired.sessions["s"].kind.as_str(), "claude");
+    assert_eq!((mine.executables.len(), mine.env["A"].as_str()), (2, "b"));
+    assert_eq!(mine.choices.effort_values, ["low", "wild"]);
+    assert_eq!((&mine.choices.model, &mine.conversation), (&known.choices.model, &known.conversation));
+}
+
+#[test]
+fn a_kind_that_cannot_work_is_refused_where_it_is_written() {
+    for (kind, words) in [
+        ("x: {executables: [x]}", "kinds.x: missing field `about`"),
+        ("x: {about: a, nonsense: 1}", "kinds.x.nonsense: unknown key"),
+        ("x: {name: y, about: a}", "kinds.x.name: the kind's name is its key"),
+        ("x: {about: a, conversation: {resume: [-r, '{conversation}']}}", "kinds.x.executables: "),
+        ("x: {about: a, choices: {model: [-m]}}", "kinds.x.choices.model: "),
+        ("claude: {conversation: {resume: [--continue]}}", "kinds.claude.conversation.resume: "),
+        ("claude: {choices: {yolo: 3}}", "kinds.claude.choices.yolo: "),
+    ] {
+        let found = errors(&format!("kinds: {{{kind}}}\n"));
+        assert!(found.len() == 1 && has(&found, words), "{kind}: {found:?}");
+    }
+}
+
+#[test]
+fn a_program_that_is_easily_taken_for_the_agent_is_refused() {
+    let body = "kinds: {codex: {not_executables: {codex-ide: an editor}}}
+sessions: {s: {kind: codex, invocation: [codex-ide], resume: [codex-ide, '{conversation}'], dir: /}}";
+    assert!(has(&errors(body), "`codex-ide` is not the program of kind `codex`: it is an editor"));
+}
+
+#[test]
 fn profiles_chain_without_circles() {
     let circle = "profiles: {a: {extends: b}, b: {extends: c}, c: {extends: a}}\n";
     let found = errors(circle);

@@ -16,6 +16,7 @@ mod scopes;
 #[cfg(test)]
 mod testing;
 mod tmux;
+pub mod versions;
 
 pub use tmux::socket;
 

@@ -102,7 +102,13 @@ fn become_program(spec: &LaunchSpec, environment: &Environment) -> (String, u8) 
     let error = command.args(args).exec();
     files::unmark_exec(&spec.exec_file);
     let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
-    (cannot_run(program, environment, &error), code)
+    let words = cannot_run(program, environment, &error);
+    match &spec.kind {
+        Some(kind) if code == NOT_FOUND => {
+            (format!("{words}; it is an agent of kind `{kind}`, and `farhelm doctor` says what is installed"), code)
+        }
+        _ => (words, code),
+    }
 }
 
 /// `claude: not found in PATH`. The kernel says "not found" of a script whose interpreter is missing, too.

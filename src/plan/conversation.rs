@@ -1,5 +1,6 @@
 //! What a start would do with a session's conversation: resume it, use its id again, or lose it, and whether it may.
 
+use crate::agents::choice;
 use crate::agents::kind::ConversationForms;
 use crate::config::desired::{OnLost, Session};
 use crate::observe::observed::{DirSeen, Evidence};
@@ -148,6 +149,10 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
         () if elsewhere && !forms.from_other_dir => {
             unspoilt(format!("{} cannot resume conversation {id} in another directory", want.kind))
         }
+        () if keeps_yolo(wanted, past) => unspoilt(format!(
+            "conversation {id} keeps `permissions: yolo`, which no resume takes back from {}; it can only start anew",
+            want.kind
+        )),
         () if confirmed => Found::Keep(ConversationFate::Kept(kept(past, &id, inputs)), conversation.to_owned()),
         () if want.resume_assigned => {
             Found::Keep(ConversationFate::KeptUnconfirmed(format!("{id}, assigned")), conversation.to_owned())
@@ -156,6 +161,12 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
             "conversation {id} was assigned at launch and never confirmed (`resume_assigned: true` resumes it)"
         )),
     }
+}
+
+/// A resume would keep a posture that is not wanted any more. A record says of the posture only when it was yolo.
+fn keeps_yolo(wanted: &Wanted<'_, '_>, past: &Memory<'_>) -> bool {
+    let before = past.fields.is_some_and(|fields| fields.contains_key(&Field::Permissions));
+    wanted.subject.kind.is_some_and(|kind| choice::keeps_yolo(kind, before, &wanted.want.choices))
 }
 
 /// `4bfc71d6, reported 3h ago`.

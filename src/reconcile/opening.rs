@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::agents::argv::{self, Slots, Start};
-use crate::agents::{assign, catalogue};
+use crate::agents::{assign, catalogue, choice};
 use crate::config::desired::{Desired, Dir, Session};
 use crate::host::Host;
 use crate::host::process::BootId;
@@ -73,7 +73,7 @@ impl Workshop<'_> {
         let minted = self.conversation(session, mode, &mut record);
         let argv = self.argv(session, mode, minted.as_deref(), &dir)?;
         let secrets = self.secrets.environment(session).map_err(|error| error.to_string())?;
-        let mut env = self.desired.kinds.get(&session.kind).map(|kind| kind.env.clone()).unwrap_or_default();
+        let mut env = self.environment(session, &dir)?;
         env.extend(secrets.into_iter().map(|(name, value)| (name, value.expose().to_owned())));
         let resumed = matches!(mode, Mode::Resume { .. } | Mode::Verbatim);
         let before = session.before_launch.as_ref().filter(|before| before.always || !resumed);
@@ -84,7 +84,9 @@ impl Workshop<'_> {
         let prompt = session.prompt.as_deref().filter(|_| carries_prompt(mode));
         let prompt = prompt.map(|prompt| prompt_hash(&record.salt, prompt));
         let spec = self.spec(id, None, generation, argv, env, dir.clone(), before_launch)?;
-        let spec = LaunchSpec { durable_exec: prompt.is_some() || minted.is_some(), ..spec };
+        let integrated = self.desired.kinds.get(&session.kind).is_some_and(|kind| !kind.executables.is_empty());
+        let kind = integrated.then(|| session.kind.clone());
+        let spec = LaunchSpec { durable_exec: prompt.is_some() || minted.is_some(), kind, ..spec };
         let (command, scoped) = self.command(&spec, &scopes::agent(id, generation))?;
         let at = self.host.now();
         let (boot, socket) = (self.boot.clone(), site.socket.clone());
@@ -203,8 +205,13 @@ impl Workshop<'_> {
             Mode::Resume { conversation } => Start::Resume { conversation },
             Mode::Verbatim => Start::Verbatim,
         };
-        let cwd = dir.to_str().ok_or_else(|| format!("{} is not valid UTF-8", dir.display()))?;
-        argv::compose(kind, session, &start, &Slots { cwd }).map_err(|error| error.to_string())
+        argv::compose(kind, session, &start, &Slots { cwd: text(dir)? }).map_err(|error| error.to_string())
+    }
+
+    /// What the kind's data asks for. The session's own variables come over it.
+    fn environment(&self, session: &Session, dir: &std::path::Path) -> Result<BTreeMap<String, String>, String> {
+        let Some(kind) = self.desired.kinds.get(&session.kind) else { return Ok(BTreeMap::new()) };
+        choice::environment(kind, &session.choices, text(dir)?).map_err(|error| error.to_string())
     }
 
     #[allow(clippy::too_many_arguments, reason = "one call a launch file, each argument one of its fields")]
@@ -235,6 +242,7 @@ impl Workshop<'_> {
             status_file: files.status,
             exec_file: files.exec,
             durable_exec: false,
+            kind: None,
         })
     }
 
@@ -251,6 +259,10 @@ impl Workshop<'_> {
         let command = shim::pane_command(&self.setup.shell, &self.setup.farhelm, &files.spec, scope.as_deref());
         command.map(|command| (command, scope.is_some())).map_err(|error| error.to_string())
     }
+}
+
+fn text(dir: &std::path::Path) -> Result<&str, String> {
+    dir.to_str().ok_or_else(|| format!("{} is not valid UTF-8", dir.display()))
 }
 
 fn carries_prompt(mode: &Mode) -> bool {

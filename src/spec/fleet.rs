@@ -36,7 +36,7 @@ pub struct Fleet {
     /// Ways to run an agent, by name. Every known kind gives a profile of its name; one of the same name refines it.
     #[schemars(with = "Option<BTreeMap<String, Profile>>", extend("propertyNames" = {"$ref": "#/definitions/Name"}))]
     pub profiles: Option<BTreeMap<Name, Profile>>,
-    /// Further agent kinds, by name, or replacements of known ones.
+    /// Further agent kinds, by name; or fields of known ones: what is left out of those stays.
     #[schemars(with = "Option<BTreeMap<String, Kind>>", extend("propertyNames" = {"$ref": "#/definitions/Name"}))]
     pub kinds: Option<BTreeMap<Name, Kind>>,
     /// The sessions, by name. A name with `${…}` and `each` stands for many.

@@ -47,16 +47,37 @@ impl JsonSchema for Variable {
     }
 }
 
-/// In a fleet file the key names the kind, so that `name` may be left out.
+/// The types that a kind's data is made of.
+const KIND_DATA: [&str; 15] = [
+    "ChoiceForm",
+    "ChoiceForms",
+    "ConversationForms",
+    "Interrupt",
+    "Keys",
+    "Kind",
+    "LiveMark",
+    "Login",
+    "Place",
+    "PromptForm",
+    "Setting",
+    "Setup",
+    "TrustStore",
+    "Verified",
+    "Written",
+];
+
+/// In a fleet file the key names the kind, and a known kind may be completed field by field: what is missing there is
+/// said once both are laid over each other.
 fn loosen_kind(schema: &mut Value) {
-    if let Some(Value::Array(required)) = schema.pointer_mut("/definitions/Kind/required") {
-        required.retain(|field| field != "name");
+    for name in KIND_DATA {
+        if let Some(Value::Object(data)) = schema.pointer_mut(&format!("/definitions/{name}")) {
+            data.remove("required");
+        }
     }
 }
 
 /// Keys that begin with `x-` are anybody's, except in the data of a kind.
 fn allow_extensions(schema: &mut Value) {
-    let kind_data = ["Kind", "Verified", "ChoiceForms", "ConversationForms", "PromptForm"];
     let open = |object: &mut Value| {
         if let Some(object) = object.as_object_mut()
             && object.get("additionalProperties") == Some(&Value::Bool(false))
@@ -66,7 +87,7 @@ fn allow_extensions(schema: &mut Value) {
     };
     open(schema);
     if let Some(Value::Object(definitions)) = schema.get_mut("definitions") {
-        definitions.iter_mut().filter(|(name, _)| !kind_data.contains(&name.as_str())).for_each(|(_, it)| open(it));
+        definitions.iter_mut().filter(|(name, _)| !KIND_DATA.contains(&name.as_str())).for_each(|(_, it)| open(it));
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::host::disk::{Disk, DiskError, DiskFault};
+use crate::spec::name::Name;
 
 use super::error::StateError;
 use super::events::printable;
@@ -171,6 +172,9 @@ pub struct LaunchSpec {
     /// That file is synced: a prompt rides in the argv, and must not be delivered again after a power cut.
     #[serde(default)]
     pub durable_exec: bool,
+    /// The kind of a known agent, to be named when its program is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Name>,
 }
 
 impl fmt::Debug for LaunchSpec {

@@ -67,6 +67,37 @@ fn the_readme_has_every_verb_and_no_other() {
 }
 
 #[test]
+fn the_readme_has_every_kind_and_where_it_was_verified() {
+    let readme = read("README.md");
+    let rows: Vec<Vec<&str>> = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("| kind | verified on |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let kinds = farhelm::agents::catalogue::builtin();
+    assert_eq!(rows.len(), kinds.len());
+    for row in rows {
+        let kind = kinds.get(row[0].trim_matches('`')).unwrap_or_else(|| panic!("no kind {}", row[0]));
+        let verified = kind.verified.as_ref().map(|verified| verified.version.as_str());
+        assert_eq!(row[1], verified.unwrap_or(if row[0] == "`generic`" { "any program" } else { "not run" }));
+        let said = |form: &Option<farhelm::agents::kind::ChoiceForm>| form.is_some();
+        let choices = &kind.choices;
+        let cells = [&choices.model, &choices.effort, &choices.yolo, &choices.trusted, &choices.untrusted].map(said);
+        for (cell, said) in row[2..7].iter().zip(cells) {
+            assert_eq!(*cell != "–", said, "{row:?}");
+        }
+        assert_eq!(row[7] != "–", kind.prompt.is_some(), "{row:?}");
+        let assigned = kind.conversation.as_ref().is_some_and(|forms| !forms.assign.is_empty());
+        assert_eq!(row[8] != "–", assigned, "{row:?}");
+        if let Some(forms) = &kind.conversation {
+            assert!(forms.resume.contains(&row[9].trim_matches('`').to_owned()), "{row:?}");
+        }
+    }
+}
+
+#[test]
 fn the_readmes_commands_are_there() {
     for path in ["examples/run-quickstart", "tests/run", ".ci/run"] {
         let mode =

@@ -18,5 +18,6 @@ mod documents;
 mod faults_of_files;
 mod faults_of_state;
 mod faults_of_tmux;
+mod machine;
 mod operators;
 mod secrets;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use farhelm::agents::kind::{ChoiceForms, ConversationForms, Kind, PromptForm};
+use farhelm::agents::kind::{ChoiceForm, ChoiceForms, ConversationForms, Kind, PromptForm};
 use farhelm::config::desired::{
     BeforeLaunch, Choices, Desired, Dir, EnvValue, OnLost, Policy, Restart, RestartWhen, Session, Tab, UpdateWhen,
 };
@@ -29,30 +29,17 @@ pub fn name(text: &str) -> Name {
 
 fn kind(name_text: &str) -> Kind {
     Kind {
-        name: name(name_text),
-        about: "simulated".to_owned(),
-        verified: None,
-        unverified: Vec::new(),
-        executables: Vec::new(),
         prompt: Some(PromptForm::Positional),
-        choices: ChoiceForms { model: vec!["--model".into(), "{value}".into()], ..ChoiceForms::default() },
-        conversation: None,
-        env: BTreeMap::new(),
-        scrub: Vec::new(),
-        process_names: Vec::new(),
-        reports_activity: false,
-        dialogs: BTreeMap::new(),
+        choices: ChoiceForms { model: Some(ChoiceForm::args(["--model", "{value}"])), ..ChoiceForms::default() },
+        ..Kind::bare(name(name_text))
     }
 }
 
 fn kinds() -> BTreeMap<Name, Kind> {
     let conversation = ConversationForms {
         resume: vec!["--resume".into(), "{conversation}".into()],
-        resume_first: false,
-        not_with: Vec::new(),
         assign: vec!["--session-id".into(), "{conversation}".into()],
-        from_other_dir: false,
-        home_env: Vec::new(),
+        ..ConversationForms::default()
     };
     let executables = PROGRAMS.iter().chain([&MISSING]).map(|program| format!("{SCRIBE}_{program}")).collect();
     let scribe = Kind { conversation: Some(conversation), executables, ..kind(SCRIBE) };

@@ -8,6 +8,8 @@ use super::*;
 use crate::agents::catalogue::builtin;
 use crate::config::desired::{Choices, Dir, OnLost, Permissions, Restart, UpdateWhen};
 
+mod every_kind;
+
 const ID: &str = "4bfc71d6-1111-4222-8333-444455556666";
 const SLOTS: Slots<'static> = Slots { cwd: "/src/a b" };
 const FRESH: Start<'static> = Start::Fresh { prompt: None, assign: None };
@@ -62,9 +64,7 @@ fn subcommand_kind() -> Kind {
         resume: words(["resume", "{conversation}"]),
         resume_first: true,
         not_with: words(["resume", "fork"]),
-        assign: Vec::new(),
-        from_other_dir: false,
-        home_env: Vec::new(),
+        ..ConversationForms::default()
     });
     kind
 }
@@ -200,7 +200,11 @@ fn a_prompt_needs_a_form_and_must_not_look_like_an_option() {
     let positional = compose(claude(), &session(["claude"]), &start, &SLOTS);
     assert_eq!(positional, Err(ComposeError::PromptLooksLikeOption));
     let flag = compose(&subcommand_kind(), &session(["codex"]), &start, &SLOTS);
-    assert_eq!(flag.unwrap(), ["codex", "--prompt", "- do it"]);
+    assert_eq!(flag, Err(ComposeError::PromptLooksLikeOption));
+    let mut joined = subcommand_kind();
+    joined.prompt = Some(PromptForm::Flag("--prompt=".to_owned()));
+    let joined = compose(&joined, &session(["codex"]), &start, &SLOTS);
+    assert_eq!(joined.unwrap(), ["codex", "--prompt=- do it"]);
     let none = compose(generic(), &session(["x"]), &start, &SLOTS);
     assert!(matches!(none, Err(ComposeError::NotExpressible(_))));
 }

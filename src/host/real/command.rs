@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 /// What a program said.
 #[derive(Debug)]
@@ -40,13 +40,27 @@ pub(super) enum RunError {
 /// Runs `command` to its end, for at most `limit`, taking at most `bytes` of each output. The program gets a process
 /// group of its own, so that an interrupt typed at farhelm's terminal does not cut it off half-way.
 pub(super) fn run(command: &mut Command, limit: Duration, bytes: usize) -> Result<Output, RunError> {
+    run_and(command, limit, bytes, |child| {
+        // Our own child, not yet waited for: its number cannot be anybody else's.
+        let _ = child.kill();
+    })
+}
+
+/// As [`run`], for a program that starts others: when it gives no answer, they end with it.
+pub(super) fn run_all(command: &mut Command, limit: Duration, bytes: usize) -> Result<Output, RunError> {
+    run_and(command, limit, bytes, |child| {
+        // The group is led by our own child, not yet waited for: its number cannot be another group's.
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    })
+}
+
+fn run_and(command: &mut Command, limit: Duration, bytes: usize, end: impl Fn(&mut Child)) -> Result<Output, RunError> {
     let deadline = Instant::now() + limit;
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(RunError::Start)?;
     let collected = collect(&mut child, deadline, bytes);
     if collected.is_err() {
-        // Our own child, not yet waited for: its number cannot be anybody else's.
-        let _ = child.kill();
+        end(&mut child);
     }
     let status = child.wait()?;
     match collected {

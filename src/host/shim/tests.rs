@@ -32,6 +32,7 @@ pub(super) fn spec(dir: impl Into<PathBuf>, argv: &[&str]) -> LaunchSpec {
     let dir = dir.into();
     LaunchSpec {
         durable_exec: false,
+        kind: None,
         version: VERSION,
         argv: argv.iter().map(|arg| (*arg).to_owned()).collect(),
         env: BTreeMap::new(),
@@ -201,6 +202,16 @@ fn a_program_that_is_not_there_is_named_in_the_pane_and_in_the_sentinel() {
     assert_eq!(output.status.code(), Some(127));
     launch.assert_failed(&output, Failure::Exec, "no-such-agent: not found in PATH");
     assert_eq!(fs::metadata(&launch.spec.status_file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn the_kind_of_a_missing_agent_is_named() {
+    let mut launch = Launch::new(&["no-such-agent"]);
+    launch.spec.kind = Some(crate::spec::name::Name::new("claude").unwrap());
+    let output = launch.run();
+    let words = "no-such-agent: not found in PATH; it is an agent of kind `claude`, and `farhelm doctor` says what is \
+                 installed";
+    launch.assert_failed(&output, Failure::Exec, words);
 }
 
 #[test]

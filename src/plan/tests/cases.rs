@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::config::desired::{EnvValue, SecretRef};
+use crate::agents::kind::ChoiceForm;
+use crate::config::desired::{EnvValue, Permissions, SecretRef};
 use crate::plan::action::{Action, Item, Mode};
 use crate::plan::counters::{EXIT_CHANGES, EXIT_DESTRUCTIVE, EXIT_NONE, EXIT_UNKNOWN};
 use crate::plan::reason::Reason;
@@ -184,6 +185,28 @@ fn a_prompt_is_not_delivered_again_when_only_a_stamp_tells_of_its_session() {
     assert_eq!(item(&world.plan(), "api").action, fresh);
     world.unrecord("api");
     assert_eq!(world.plan().items[1].action, fresh);
+}
+
+#[test]
+fn a_posture_that_the_conversation_keeps_is_not_taken_back_by_a_resume() {
+    let mut world = World::new();
+    world.want("api", "claude").choices.permissions = Permissions::Yolo;
+    world.recorded_alive("api", "claude");
+    world.wanted("api").choices.permissions = Permissions::Default;
+    assert_eq!(world.plan().counters.blocked, 0);
+    let kind = world.desired.kinds.get_mut("claude").unwrap();
+    kind.choices.yolo = Some(ChoiceForm { sticky: true, ..ChoiceForm::args(["--auto"]) });
+    let kept = "keeps `permissions: yolo`";
+    for bury in [false, true] {
+        if bury {
+            world.bury("api");
+        }
+        let plan = world.plan();
+        assert_eq!(plan.counters.blocked, 1);
+        assert!(render(&plan, Style::default()).contains(kept));
+    }
+    world.request.allow_fresh = Some(globs("api"));
+    assert_eq!(world.plan().counters.blocked, 0);
 }
 
 #[test]

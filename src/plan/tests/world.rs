@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::agents::kind::{ChoiceForms, ConversationForms, Kind};
+use crate::agents::kind::{ConversationForms, Kind};
 use crate::config::desired::{Choices, Desired, Dir, OnLost, Restart, Session, Tab, UpdateWhen};
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, ProcessKey};
@@ -51,26 +51,15 @@ fn socket() -> Socket {
 pub fn kind(of: &str) -> Kind {
     let integrated = of != "generic";
     Kind {
-        name: name(of),
-        about: String::new(),
-        verified: None,
-        unverified: Vec::new(),
         executables: vec![of.to_owned()],
-        prompt: None,
-        choices: ChoiceForms::default(),
         conversation: integrated.then(|| ConversationForms {
             resume: vec!["--resume".to_owned(), "{conversation}".to_owned()],
-            resume_first: false,
-            not_with: Vec::new(),
             assign: if of == "claude" { vec!["--session-id".to_owned()] } else { Vec::new() },
             from_other_dir: of == "codex",
-            home_env: Vec::new(),
+            ..ConversationForms::default()
         }),
-        env: BTreeMap::new(),
-        scrub: Vec::new(),
-        process_names: Vec::new(),
         reports_activity: integrated,
-        dialogs: BTreeMap::new(),
+        ..Kind::bare(name(of))
     }
 }
 

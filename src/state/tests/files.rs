@@ -16,6 +16,7 @@ fn spec(files: &LaunchFiles) -> LaunchSpec {
         dir: "/src".into(),
         before_launch: None,
         durable_exec: false,
+        kind: None,
         token: "t0ken".into(),
         socket: "/s/supervisor.sock".into(),
         bin_dir: "/usr/bin".into(),

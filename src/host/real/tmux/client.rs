@@ -28,8 +28,8 @@ const PER_LINE: Duration = Duration::from_millis(50);
 pub(in crate::host::real) struct Program {
     path: PathBuf,
     timeout: Duration,
-    /// Whether its version will do, once asked.
-    verdict: OnceLock<Result<(), TmuxError>>,
+    /// Its version where that will do, once asked.
+    verdict: OnceLock<Result<String, TmuxError>>,
 }
 
 impl Program {
@@ -93,6 +93,14 @@ impl Machine {
 
     /// Whether the program is new enough; asked once.
     pub(super) fn usable(&self) -> Result<(), TmuxError> {
+        self.tmux_version().map(drop)
+    }
+
+    /// What the program says its version is, such as `tmux 3.3a`; asked once.
+    ///
+    /// # Errors
+    /// [`TmuxError::NotUsable`] when it is missing or too old; any other when it did not answer.
+    pub fn tmux_version(&self) -> Result<String, TmuxError> {
         if let Some(verdict) = self.tmux.verdict.get() {
             return verdict.clone();
         }
@@ -102,7 +110,7 @@ impl Machine {
         let output = run(&mut command, self.tmux.timeout, 4096).map_err(|error| self.no_answer(error))?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let verdict = if new_enough(&text) {
-            Ok(())
+            Ok(readable(&text))
         } else {
             Err(TmuxError::NotUsable(format!(
                 "`{}` says it is `{}`; tmux {}.{} or newer is needed",
