@@ -84,6 +84,8 @@ pub struct PaneSeen {
     pub clients: u32,
     /// The generation of its stamp.
     pub generation: u32,
+    /// The agent behind its process, where that is a wrapper and the agent is known by its kind's process names.
+    pub agent: Option<ProcessKey>,
 }
 
 /// The state of a session's agent.

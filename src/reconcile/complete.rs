@@ -36,6 +36,8 @@ fn up(record: &mut Record, pane: &PaneSeen, phase: Phase, observed: &Observed) {
     }
     launch.pane = Some(pane.pane.clone());
     launch.process = Some(pane.process);
+    // Once seen it is remembered: that it is gone later is how its end behind a live wrapper is known.
+    launch.agent = pane.agent.or(launch.agent);
     launch.boot = observed.boot.clone();
     launch.socket = pane.socket.clone();
     if let Some(ServerSeen::Up { process }) = observed.servers.get(&pane.socket) {

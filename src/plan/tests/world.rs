@@ -186,6 +186,7 @@ impl World {
             process: ProcessKey { pid: 100 + i32::try_from(text.len()).unwrap(), start: 5 },
             clients: 0,
             generation: 1,
+            agent: None,
         }
     }
 
