@@ -202,8 +202,9 @@ impl<'a> Reconciler<'a> {
         report: &mut dyn FnMut(&Done),
     ) -> Result<Outcome, PassError> {
         let begun = self.host.now();
+        let left = || patience.timeout.map(|limit| limit.saturating_sub(self.host.now().since(&begun)));
         {
-            let _lock = self.lock()?;
+            let _lock = self.lock_within(left())?;
             // What cannot be removed now counts for nothing all the same.
             let _ = self.store.tidy(begun);
         }
@@ -212,7 +213,10 @@ impl<'a> Reconciler<'a> {
         let mut tried: BTreeSet<(Name, &'static str)> = BTreeSet::new();
         let mut passes = 0;
         loop {
-            let (plan, worked) = self.pass(desired, &request, &mut tried, &mut done, report)?;
+            let (plan, worked) = {
+                let _lock = self.lock_within(left())?;
+                self.pass(desired, &request, &mut tried, &mut done, report)?
+            };
             let untouched = |name: &Name| !done.iter().any(|done| done.session == *name);
             request.again.retain(untouched);
             request.start.retain(untouched);
@@ -229,7 +233,7 @@ impl<'a> Reconciler<'a> {
         }
     }
 
-    /// One pass under the lock: whether anything was done, and the plan it was done by.
+    /// One pass, under the caller's lock: whether anything was done, and the plan it was done by.
     fn pass(
         &self,
         desired: &Desired,
@@ -238,7 +242,6 @@ impl<'a> Reconciler<'a> {
         done: &mut Vec<Done>,
         report: &mut dyn FnMut(&Done),
     ) -> Result<(Plan, bool), PassError> {
-        let _lock = self.lock()?;
         let mut situation = self.look(desired)?;
         let plan = self.plan(desired, &situation, request);
         self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
@@ -343,8 +346,14 @@ impl<'a> Reconciler<'a> {
     /// # Errors
     /// When somebody else holds it for too long.
     pub fn lock(&self) -> Result<Box<dyn crate::host::disk::Lock>, PassError> {
+        self.lock_within(None)
+    }
+
+    /// As [`Self::lock`], waiting no longer than `left`.
+    fn lock_within(&self, left: Option<Duration>) -> Result<Box<dyn crate::host::disk::Lock>, PassError> {
         let holder = Holder { pid: self.host.own(), verb: self.setup.actor.clone(), since: self.host.now() };
-        Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, self.setup.patience)?)
+        let patience = left.unwrap_or(self.setup.patience).min(self.setup.patience);
+        Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, patience)?)
     }
 
     /// Remembers the files a fleet is applied from, where they are its own, and whether `down` was the last word.

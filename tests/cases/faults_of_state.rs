@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::support::fleet::{Fleet, agent};
 use crate::support::process;
@@ -20,7 +21,9 @@ fn a_lock_held_by_another_process_is_named_and_nothing_is_done() {
     let holder = fleet.start(["apply", "-y"]);
     wait_until("the lock is written", || locked_by(&fleet, holder.pid()));
     fleet.agents([stubborn("--changed"), agent("b")]);
+    let begin = Instant::now();
     let ran = fleet.farhelm(["apply", "-y", "--timeout", "1s"]);
+    assert!(begin.elapsed() < Duration::from_secs(8), "`--timeout` did not end the waiting: {:?}", begin.elapsed());
     assert_ne!(ran.code, 0, "{ran}");
     ran.mentions(&holder.pid().to_string());
     assert_eq!(fleet.starts("b"), []);
