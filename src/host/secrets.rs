@@ -13,7 +13,10 @@ use std::time::Duration;
 
 use nix::libc::{O_CLOEXEC, O_NOCTTY, O_NONBLOCK};
 
+use sha2::{Digest, Sha256};
+
 use crate::config::desired::{EnvValue, SecretRef, Session};
+use crate::state::fields::{self, Contents};
 
 /// The largest secret, and the most that is read of a command, in bytes.
 pub const MAX_SECRET: usize = 64 * 1024;
@@ -30,6 +33,12 @@ impl Secret {
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// 64 hexadecimal digits by which two values are told apart. Not salted: never to be stored as it is.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        Sha256::digest(self.0.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -137,6 +146,18 @@ impl Fetcher {
             variables.insert(name.clone(), value);
         }
         Ok(variables)
+    }
+
+    /// The fingerprints of the files whose content counts for one of `sessions`.
+    pub fn contents<'s>(&mut self, sessions: impl IntoIterator<Item = &'s Session>) -> Contents {
+        let mut contents = Contents::new();
+        for reference in sessions.into_iter().flat_map(fields::watched) {
+            if let Some(path) = fields::watched_path(reference) {
+                let seen = self.fetch(reference).map(|secret| secret.fingerprint());
+                contents.insert(path.clone(), seen.map_err(|why| format!("cannot read {}: {why}", path.display())));
+            }
+        }
+        contents
     }
 
     /// What `reference` refers to.

@@ -93,6 +93,7 @@ impl<'a> Scene<'a> {
             sessions: sessions.collect(),
             foreign: self.foreign(),
             dirs: BTreeMap::new(),
+            contents: BTreeMap::new(),
             unmanaged: BTreeMap::new(),
         };
         (observed, doubted)

@@ -116,7 +116,7 @@ fn parts(subject: &Subject<'_>, inputs: &Inputs<'_>, touched: bool) -> Parts {
     let salt = format!("{}{}", inputs.recorded.owner.0, subject.memory.as_ref().map_or("", |memory| memory.salt));
     let mut desired = format!("{:?}{:?}", subject.want, subject.kind);
     if let Some(want) = subject.want {
-        let _ = write!(desired, "{:?}", fields::hashes(want, &salt));
+        let _ = write!(desired, "{:?}", fields::hashes(want, &salt, &inputs.observed.contents));
         for tab in want.tabs.values() {
             desired.push_str(&tabs::definition(tab, &salt));
         }

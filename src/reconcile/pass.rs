@@ -165,6 +165,7 @@ impl<'a> Reconciler<'a> {
         let executed = |record: &Record, generation: u32| {
             marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };
+        observed.contents = Fetcher::new().contents(desired.sessions.values());
         let changed = complete(&mut recorded, &observed, &executed);
         conversation::add(&mut observed, &recorded, desired.sessions.keys());
         Ok(Situation { recorded, observed, changed })

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::config::desired::{EnvValue, Permissions, Session, Trust};
+use crate::config::desired::{EnvValue, Permissions, SecretRef, Session, Trust};
 
 /// Version of the canonical form below; another version is compared as "unknown", never as "changed".
 pub const VERSION: u32 = 1;
@@ -83,15 +84,22 @@ pub type Fields = BTreeMap<Field, String>;
 /// Values that may be shown, by field: never an environment value.
 pub type Shown = BTreeMap<Field, Vec<String>>;
 
+/// Fingerprints of the files whose content counts (`on_change: restart`), or, in words, why one cannot be read.
+pub type Contents = BTreeMap<PathBuf, Result<String, String>>;
+
 /// The hashes of `session`'s launch-class fields under `salt`. Absent choices have no entry, so that a default spelled
-/// out and a default left out are the same.
+/// out and a default left out are the same. `contents` are those of its [`watched`] files; one that cannot be read says
+/// nothing, and nothing may be made of the hash then.
 #[must_use]
-pub fn hashes(session: &Session, salt: &str) -> Fields {
+pub fn hashes(session: &Session, salt: &str, contents: &Contents) -> Fields {
     let mut fields: Fields = shown(session).into_iter().map(|(field, value)| (field, hash(salt, &value))).collect();
     for (name, value) in &session.env {
         let parts = match value {
             EnvValue::Literal(text) => vec!["literal".to_owned(), text.clone()],
-            EnvValue::Secret(reference) => vec!["reference".to_owned(), canonical(reference)],
+            EnvValue::Secret(reference) => {
+                let content = watched_path(reference).and_then(|path| contents.get(path)?.clone().ok());
+                ["reference".to_owned(), canonical(reference)].into_iter().chain(content).collect()
+            }
         };
         fields.insert(Field::Env(name.clone()), hash(salt, &parts));
     }
@@ -100,6 +108,24 @@ pub fn hashes(session: &Session, salt: &str) -> Fields {
         fields.insert(Field::Env("*".to_owned()), hash(salt, &parts));
     }
     fields
+}
+
+/// The references of `session` whose content counts.
+pub fn watched(session: &Session) -> impl Iterator<Item = &SecretRef> {
+    let references = session.env.values().filter_map(|value| match value {
+        EnvValue::Secret(reference) => Some(reference),
+        EnvValue::Literal(_) => None,
+    });
+    references.filter(|reference| watched_path(reference).is_some())
+}
+
+/// The file of a reference whose content counts.
+#[must_use]
+pub fn watched_path(reference: &SecretRef) -> Option<&PathBuf> {
+    match reference {
+        SecretRef::File { path, restart_on_change: true } => Some(path),
+        SecretRef::File { .. } | SecretRef::Command { .. } => None,
+    }
 }
 
 /// The values of `session`'s launch-class fields that a plan may show.

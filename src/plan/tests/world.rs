@@ -136,6 +136,7 @@ impl World {
                 sessions: BTreeMap::new(),
                 foreign: BTreeMap::new(),
                 dirs: BTreeMap::new(),
+                contents: BTreeMap::new(),
                 unmanaged: BTreeMap::new(),
             },
             recorded: Recorded {
@@ -324,7 +325,7 @@ pub fn record(session: &Session) -> Record {
         kind: session.kind.clone(),
         dir: RecordedDir { spelling: session.dir.spelling.clone(), canonical: session.dir.path.clone() },
         fields_version: fields::VERSION,
-        fields: fields::hashes(session, &salt),
+        fields: fields::hashes(session, &salt, &fields::Contents::new()),
         shown: fields::shown(session),
         protect: session.protect,
         hold: None,
