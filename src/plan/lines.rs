@@ -59,7 +59,7 @@ fn notes(subject: &Subject<'_>, inputs: &Inputs<'_>) -> Vec<String> {
         notes.extend(conversation::prompt_note(want, memory));
         if memory.fields.is_none() {
             notes.push(
-                "launched by another version of farhelm: changes since are seen after its next launch".to_owned(),
+                "launched by another version of farhelm: changes are seen again after the next apply".to_owned(),
             );
         }
     }

@@ -25,7 +25,7 @@ use crate::state::owner::Account;
 use crate::state::record::{HoldKind, Phase, Record, Recorded, SessionId};
 use crate::state::store::Store;
 
-use super::complete::complete;
+use super::complete::{complete, renew_hashes};
 use super::execute::Execution;
 use super::ledger::{Author, Done, Ledger};
 
@@ -246,6 +246,10 @@ impl<'a> Reconciler<'a> {
         let mut situation = self.look(desired)?;
         let plan = self.plan(desired, &situation, request);
         self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
+        if plan.header.sources_stand {
+            let Situation { recorded, observed, changed } = &mut situation;
+            changed.extend(renew_hashes(recorded, desired, &observed.contents));
+        }
         let todo: Vec<&Item> = plan
             .items
             .iter()

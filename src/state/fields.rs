@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 use crate::config::desired::{EnvValue, Permissions, SecretRef, Session, Trust};
 
-/// Version of the canonical form below; another version is compared as "unknown", never as "changed".
+/// Version of the canonical form below; another version is compared as "unknown", never as "changed", until [`renewed`].
+/// Readable values ([`Shown`]) keep their form in all versions.
 pub const VERSION: u32 = 1;
 
 /// A field whose change restarts a session. The text form (`command`, `env.TOKEN`) is used in records, stamps, plans.
@@ -106,6 +107,18 @@ pub fn hashes(session: &Session, salt: &str, contents: &Contents) -> Fields {
     if !session.env_bundles.is_empty() {
         let parts: Vec<String> = session.env_bundles.iter().map(canonical).collect();
         fields.insert(Field::Env("*".to_owned()), hash(salt, &parts));
+    }
+    fields
+}
+
+/// The hashes, in the present version, of what a session runs with whose own hashes are of another: by the readable values
+/// of its last launch, where they are known. What was never readable counts as what the files say.
+#[must_use]
+pub fn renewed(old: &Shown, session: &Session, salt: &str, contents: &Contents) -> Fields {
+    let mut fields = hashes(session, salt, contents);
+    if !old.is_empty() {
+        fields.retain(|field, _| matches!(field, Field::Env(_)));
+        fields.extend(old.iter().map(|(field, value)| (field.clone(), hash(salt, value))));
     }
     fields
 }

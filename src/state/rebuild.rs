@@ -62,6 +62,8 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         prompt: None,
         ended: facts.ended,
     };
+    // One that could not be read came with no hashes either.
+    let salt = if stamp.salt.is_empty() { uuid::Uuid::new_v4().simple().to_string() } else { stamp.salt.clone() };
     let conversation = stamp.conversation.clone().zip(stamp.provenance);
     Record {
         version: RECORD_VERSION,
@@ -70,7 +72,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         name: stamp.session.clone(),
         kind,
         dir: RecordedDir { spelling: dir.to_string_lossy().into_owned(), canonical: dir },
-        salt: stamp.salt.clone(),
+        salt,
         fields_version: stamp.fields_version,
         fields: stamp.fields.clone(),
         shown: Shown::new(),

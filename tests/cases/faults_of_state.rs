@@ -80,6 +80,41 @@ fn state_of_a_newer_version_is_refused_and_nothing_of_it_is_touched() {
 }
 
 #[test]
+fn hashes_of_another_version_are_no_difference_and_later_changes_are_seen_again() {
+    let other_version = |fleet: &Fleet, name: &str| {
+        let id = fleet.status().of(name).id.clone().expect("it has an id");
+        let path = fleet.state().join("sessions").join(format!("{id}.json"));
+        let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("a record")).expect("JSON");
+        record["fields_version"] = 99.into();
+        record["fields"] = serde_json::json!({"command": "00", "kind": "00"});
+        fs::write(&path, record.to_string()).expect("our own file");
+        path
+    };
+    let fleet = Fleet::new();
+    let of = |token: &str| ["a", "b"].map(|name| agent(name).with(&format!("env: {{TOKEN: {token}}}")));
+    fleet.agents(of("one"));
+    fleet.apply();
+    let pids = fleet.pids(&["a", "b"]);
+    other_version(&fleet, "a");
+    // Of the other nothing but such a stamp is left.
+    fs::remove_file(other_version(&fleet, "b")).expect("our own file");
+    let pane = fleet.tmux().stamped().into_iter().find(|pane| pane.pid == pids[1]).expect("its pane");
+    fleet.tmux().run(&["set-option", "-p", "-t", &pane.id, "@farhelm_fields", "v99:whatever:a=b"]);
+
+    let plan = fleet.farhelm(["plan", "--json"]).ok().json();
+    assert_eq!((&plan["counters"]["restart"], &plan["counters"]["unchanged"]), (&0.into(), &1.into()), "{plan:#}");
+    fleet.apply();
+    fleet.apply();
+    assert_eq!(fleet.pids(&["a", "b"]), pids);
+    fleet.is_settled();
+
+    fleet.agents(of("two"));
+    let plan = fleet.farhelm(["plan", "--json"]).ok().json();
+    assert_eq!(plan["counters"]["restart"], 2, "{plan:#}");
+    fleet.down();
+}
+
+#[test]
 fn a_damaged_record_is_rebuilt_from_the_stamp_or_named_and_never_leads_to_a_second_agent() {
     for damage in ["", "{", "\0\0\0\0", "[]"] {
         let fleet = Fleet::new();
