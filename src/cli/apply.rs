@@ -104,8 +104,8 @@ impl Run {
     ) -> Result<bool, CliError> {
         let mut shown: Option<String> = None;
         loop {
-            let situation = reconciler.look(desired)?;
-            let plan = reconciler.plan(desired, &situation, request);
+            let mut situation = reconciler.look(desired)?;
+            let plan = reconciler.plan_in_full(desired, &mut situation, request);
             if let Some(saved) = &self.saved {
                 let now = basis::basis(&reconciler.inputs(desired, &situation, request), &plan);
                 basis::check(&saved.basis, &now).map_err(|stale| CliError::Other(stale.to_string()))?;

@@ -26,6 +26,7 @@ use crate::state::record::{HoldKind, Phase, Record, Recorded, SessionId};
 use crate::state::store::Store;
 
 use super::complete::{complete, renew_hashes};
+use super::cost;
 use super::execute::Execution;
 use super::ledger::{Author, Done, Ledger};
 
@@ -175,6 +176,13 @@ impl<'a> Reconciler<'a> {
     #[must_use]
     pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
         decide::plan(&self.inputs(desired, situation, request))
+    }
+
+    /// The plan of a situation as it is shown: what its reaps would end is counted in full.
+    #[must_use]
+    pub fn plan_in_full(&self, desired: &Desired, situation: &mut Situation, request: &Request) -> Plan {
+        let plan = self.plan(desired, situation, request);
+        if cost::count(self.host, &plan, situation) { self.plan(desired, situation, request) } else { plan }
     }
 
     /// What a plan of this situation is made from.

@@ -152,7 +152,8 @@ mod tests {
             return interrupted_child();
         }
         let own = std::env::current_exe().unwrap();
-        let name = "host::real::clock::tests::the_first_signal_finishes_the_second_abandons_and_the_third_ends_the_process";
+        let name =
+            "host::real::clock::tests::the_first_signal_finishes_the_second_abandons_and_the_third_ends_the_process";
         let output =
             std::process::Command::new(own).args(["--exact", name, "--nocapture"]).env(CHILD, "1").output().unwrap();
         let words = String::from_utf8_lossy(&output.stderr);
