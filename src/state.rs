@@ -14,6 +14,7 @@ pub mod memory;
 pub mod owner;
 pub mod rebuild;
 pub mod record;
+mod reserve;
 pub mod stamp;
 pub mod store;
 

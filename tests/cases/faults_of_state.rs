@@ -208,10 +208,13 @@ fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     assert_eq!(fleet.starts("b"), []);
     assert_eq!(fleet.marked().len(), 1);
 
-    let ran = fleet.farhelm(["stop", "a"]);
+    let ran = fleet.farhelm(["stop", "a"]).ok();
     assert!(!process::runs(pid), "a full disk prevented a stop\n{ran}");
     assert_eq!(fleet.marked(), []);
     fs::remove_file(state.join("filler")).expect("our own file");
+    fleet.agents([agent("a")]);
+    let ran = fleet.apply();
+    assert_eq!(fleet.marked(), [], "the stop was forgotten\n{ran}");
     fleet.farhelm(["start", "a"]).ok();
     fleet.apply();
     fleet.pid("a");
