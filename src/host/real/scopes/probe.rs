@@ -8,10 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::super::Machine;
-use super::super::command::{readable, run};
+use super::super::command::run;
 use super::Tools;
 use crate::host::process::Signal;
 use crate::host::scope::{ScopeError, ScopeSupport, Scopes};
+use crate::spec::visible::visible;
 
 /// How long the whole proof may take.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -139,7 +140,7 @@ impl Throwaway {
         if let Some(stderr) = self.0.stderr.take() {
             let _ = stderr.take(4096).read_to_end(&mut words);
         }
-        let words = readable(String::from_utf8_lossy(&words).trim());
+        let words = visible(String::from_utf8_lossy(&words).trim());
         Some(if words.is_empty() { status.to_string() } else { words })
     }
 }

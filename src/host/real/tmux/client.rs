@@ -9,10 +9,11 @@ use std::time::Duration;
 use rustix::fs::MemfdFlags;
 
 use super::super::Machine;
-use super::super::command::{Output, RunError, readable, run};
+use super::super::command::{Output, RunError, run};
 use super::script::Script;
 use super::{check_socket_dir, complaints};
 use crate::host::tmux::{Socket, TmuxError};
+use crate::spec::visible::visible;
 
 /// Oldest version that has what is used here.
 const OLDEST: (u32, u32) = (3, 2);
@@ -107,7 +108,7 @@ impl Machine {
             Err(TmuxError::NotUsable(format!(
                 "`{}` says it is `{}`; tmux {}.{} or newer is needed",
                 self.tmux.path.display(),
-                readable(&text),
+                visible(&text),
                 OLDEST.0,
                 OLDEST.1
             )))
