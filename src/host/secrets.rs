@@ -1,7 +1,6 @@
 //! Secrets by reference: fetched when a launch needs them, once per pass, and shown nowhere.
 
 mod command;
-pub mod dotenv;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,9 +12,9 @@ use std::time::Duration;
 
 use nix::libc::{O_CLOEXEC, O_NOCTTY, O_NONBLOCK};
 
-use sha2::{Digest, Sha256};
-
 use crate::config::desired::{EnvValue, SecretRef, Session};
+use crate::config::dotenv;
+use crate::state::digest;
 use crate::state::fields::{self, Contents};
 
 /// The largest secret, and the most that is read of a command, in bytes.
@@ -38,7 +37,7 @@ impl Secret {
     /// 64 hexadecimal digits by which two values are told apart. Not salted: never to be stored as it is.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        Sha256::digest(self.0.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        digest::hex(&digest::whole("", [&self.0]))
     }
 }
 
@@ -88,7 +87,7 @@ pub enum Why {
     #[error("the command took longer than {}s and was killed", .0.as_secs_f32())]
     TimedOut(Duration),
     /// The text is no dotenv file.
-    #[error(transparent)]
+    #[error("what it gives is wrong: {0}")]
     Dotenv(#[from] dotenv::DotenvError),
 }
 

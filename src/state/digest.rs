@@ -3,7 +3,8 @@
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of `salt` and of `parts`, each with its length, so that no two lists of parts have the same.
-pub(super) fn whole<T: AsRef<[u8]>>(salt: &str, parts: impl IntoIterator<Item = T>) -> [u8; 32] {
+#[must_use]
+pub fn whole<T: AsRef<[u8]>>(salt: &str, parts: impl IntoIterator<Item = T>) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(salt.as_bytes());
     for part in parts {

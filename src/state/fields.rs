@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::config::desired::{EnvValue, Permissions, SecretRef, Session, Trust};
+
+use super::digest;
 
 /// Version of the canonical form below; another version is compared as "unknown", never as "changed", until [`renewed`].
 /// Readable values ([`Shown`]) keep their form in all versions.
@@ -93,7 +94,8 @@ pub type Contents = BTreeMap<PathBuf, Result<String, String>>;
 /// nothing, and nothing may be made of the hash then.
 #[must_use]
 pub fn hashes(session: &Session, salt: &str, contents: &Contents) -> Fields {
-    let mut fields: Fields = shown(session).into_iter().map(|(field, value)| (field, hash(salt, &value))).collect();
+    let mut fields: Fields =
+        shown(session).into_iter().map(|(field, value)| (field, digest::short(salt, &value))).collect();
     for (name, value) in &session.env {
         let parts = match value {
             EnvValue::Literal(text) => vec!["literal".to_owned(), text.clone()],
@@ -102,11 +104,11 @@ pub fn hashes(session: &Session, salt: &str, contents: &Contents) -> Fields {
                 ["reference".to_owned(), canonical(reference)].into_iter().chain(content).collect()
             }
         };
-        fields.insert(Field::Env(name.clone()), hash(salt, &parts));
+        fields.insert(Field::Env(name.clone()), digest::short(salt, &parts));
     }
     if !session.env_bundles.is_empty() {
         let parts: Vec<String> = session.env_bundles.iter().map(canonical).collect();
-        fields.insert(Field::Env("*".to_owned()), hash(salt, &parts));
+        fields.insert(Field::Env("*".to_owned()), digest::short(salt, &parts));
     }
     fields
 }
@@ -118,7 +120,7 @@ pub fn renewed(old: &Shown, session: &Session, salt: &str, contents: &Contents) 
     let mut fields = hashes(session, salt, contents);
     if !old.is_empty() {
         fields.retain(|field, _| matches!(field, Field::Env(_)));
-        fields.extend(old.iter().map(|(field, value)| (field.clone(), hash(salt, value))));
+        fields.extend(old.iter().map(|(field, value)| (field.clone(), digest::short(salt, value))));
     }
     fields
 }
@@ -170,14 +172,4 @@ pub fn shown(session: &Session) -> Shown {
 fn canonical<T: Serialize>(value: &T) -> String {
     // Plain data types with string keys: serialising them cannot fail; an empty text would only cost a restart.
     serde_json::to_string(value).unwrap_or_default()
-}
-
-pub(super) fn hash(salt: &str, parts: &[String]) -> String {
-    let mut digest = Sha256::new();
-    digest.update(salt.as_bytes());
-    for part in parts {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part.as_bytes());
-    }
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

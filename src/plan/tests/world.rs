@@ -29,7 +29,7 @@ pub fn name(text: &str) -> Name {
 }
 
 pub fn id(text: &str) -> SessionId {
-    let bytes = crate::plan::hash::digest("id", &[text]);
+    let bytes = crate::state::digest::short("", ["id", text]);
     SessionId(Uuid::from_u128(u128::from_str_radix(&bytes.repeat(2), 16).unwrap()))
 }
 
