@@ -15,7 +15,6 @@ mod conversation;
 pub mod counters;
 pub mod decide;
 mod ended;
-mod hash;
 mod lines;
 pub mod reason;
 pub mod schema;

@@ -6,6 +6,7 @@
 
 pub mod census;
 pub mod complete;
+pub mod cost;
 pub mod ending;
 pub mod execute;
 pub mod launch;

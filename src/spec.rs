@@ -6,4 +6,5 @@ pub mod fleet;
 pub mod name;
 pub mod schema;
 pub mod settings;
+pub mod visible;
 pub mod words;

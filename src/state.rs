@@ -3,6 +3,7 @@
 //! One directory holds it all ([`layout`]); every file is touched through the [`crate::host::disk::Disk`] port.
 //! Reading needs no lock and changes nothing; whoever writes holds [`lock`] for the whole pass.
 
+pub mod digest;
 pub mod error;
 pub mod events;
 pub mod fields;
@@ -14,6 +15,7 @@ pub mod memory;
 pub mod owner;
 pub mod rebuild;
 pub mod record;
+mod reserve;
 pub mod stamp;
 pub mod store;
 

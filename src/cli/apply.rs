@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::config::desired::Desired;
 use crate::plan::basis::{self, Saved};
 use crate::plan::text::{self, Style};
-use crate::plan::units;
 use crate::plan::{Plan, Request};
 use crate::reconcile::ledger::Done;
 use crate::reconcile::pass::{Outcome, Patience, Reconciler};
+use crate::spec::visible::visible;
 
 use super::args::{self, Files};
 use super::context::{Context, globs, selection};
@@ -104,8 +104,8 @@ impl Run {
     ) -> Result<bool, CliError> {
         let mut shown: Option<String> = None;
         loop {
-            let situation = reconciler.look(desired)?;
-            let plan = reconciler.plan(desired, &situation, request);
+            let mut situation = reconciler.look(desired)?;
+            let plan = reconciler.plan_in_full(desired, &mut situation, request);
             if let Some(saved) = &self.saved {
                 let now = basis::basis(&reconciler.inputs(desired, &situation, request), &plan);
                 basis::check(&saved.basis, &now).map_err(|stale| CliError::Other(stale.to_string()))?;
@@ -168,7 +168,7 @@ fn fingerprint(plan: &Plan) -> String {
 pub fn line(done: &Done) -> String {
     match &done.failure {
         None => format!("  ok      {:<16} {}", done.what, done.session),
-        Some(words) => format!("  FAILED  {:<16} {}: {}", done.what, done.session, units::clean(words)),
+        Some(words) => format!("  FAILED  {:<16} {}: {}", done.what, done.session, visible(words)),
     }
 }
 
@@ -176,7 +176,7 @@ fn closing(outcome: &Outcome) -> String {
     let failed: Vec<&Done> = outcome.done.iter().filter(|done| done.failure.is_some()).collect();
     let mut lines = vec![format!("{} done, {} failed", outcome.done.len() - failed.len(), failed.len())];
     for done in failed {
-        let words = done.failure.as_deref().map(units::clean).unwrap_or_default();
+        let words = done.failure.as_deref().map(visible).unwrap_or_default();
         lines.push(format!("  {} {}: {words}", done.what, done.session));
     }
     if outcome.plan.counters.unknown > 0 {

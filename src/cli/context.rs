@@ -96,19 +96,6 @@ impl Context {
         Machine::new(settings).map_err(|error| CliError::Other(error.to_string()))
     }
 
-    /// The state directory, as it is asked for.
-    #[must_use]
-    pub fn state_dir(&self) -> PathBuf {
-        let asked = self.global.state_dir.clone();
-        asked.unwrap_or_else(|| self.xdg("XDG_STATE_HOME", ".local/state").join("farhelm"))
-    }
-
-    /// The tmux server of new sessions.
-    #[must_use]
-    pub fn socket(&self) -> Socket {
-        real::socket(&self.global.tmux_socket, |name| self.var(name).map(OsString::from))
-    }
-
     /// The surroundings of a reconcile by `actor`.
     ///
     /// # Errors

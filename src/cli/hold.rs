@@ -118,7 +118,7 @@ fn decide(context: &Context, args: &Named, verb: &'static str, change: Change<'_
         change(&mut record, &hold);
         changed.push(record);
     }
-    reconciler.store().save(&changed)?;
+    reconciler.store().save_decision(&changed)?;
     for record in &changed {
         let event = Event {
             fleet: Some(record.fleet.clone()),

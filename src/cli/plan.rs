@@ -33,8 +33,8 @@ pub fn run(context: &Context, args: &args::Plan) -> Result<Exit, CliError> {
         ..Request::default()
     };
     let reconciler = Reconciler::new(&*machine, &setup)?;
-    let situation = reconciler.look_from(desired, || early.reading())?;
-    let plan = reconciler.plan(desired, &situation, &request);
+    let mut situation = reconciler.look_from(desired, || early.reading())?;
+    let plan = reconciler.plan_in_full(desired, &mut situation, &request);
     if args.json {
         context.output.json(&plan)?;
     } else {

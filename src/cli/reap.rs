@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::observe::strays;
-use crate::plan::units;
 use crate::reconcile::census::Claim;
 use crate::reconcile::pass::Reconciler;
 use crate::reconcile::reap::{self, Target};
 use crate::reconcile::terminals;
+use crate::spec::visible::visible;
 
 use super::args::Reap;
 use super::context::Context;
@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &Reap) -> Result<Exit, CliError> {
         return Ok(Exit::Ok);
     }
     let lines: Vec<String> =
-        found.iter().map(|stray| format!("{:>8}  {}", stray.key.pid, units::clean(&stray.words))).collect();
+        found.iter().map(|stray| format!("{:>8}  {}", stray.key.pid, visible(&stray.words))).collect();
     context.output.data(&lines.join("\n"))?;
     if !args.yes && !context.output.ask(&format!("End these {}?", found.len()))? {
         return Ok(Exit::Error);

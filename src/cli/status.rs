@@ -2,8 +2,8 @@
 
 use crate::plan::Request;
 use crate::plan::status::{self, Health, Status, Sync};
-use crate::plan::units;
 use crate::reconcile::pass::Reconciler;
+use crate::spec::visible::visible;
 
 use super::args;
 use super::context::{Context, selection};
@@ -55,7 +55,7 @@ fn table(sessions: &[Status]) -> String {
             word(&session.sync),
             word(&session.health),
             session.pid.map(|pid| pid.to_string()).unwrap_or_default(),
-            units::clean(&session.reason),
+            visible(&session.reason),
         ]);
     }
     let widths: Vec<usize> = (0..5).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();

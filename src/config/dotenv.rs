@@ -20,7 +20,7 @@ pub struct DotenvError {
 /// The first line that is none.
 pub fn parse(text: &str) -> Result<Vec<(String, String)>, DotenvError> {
     let mut found = Vec::new();
-    let mut rest = text;
+    let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let line = |rest: &str| text[..text.len() - rest.len()].matches('\n').count() + 1;
     loop {
         rest = rest.trim_start();
@@ -33,7 +33,8 @@ pub fn parse(text: &str) -> Result<Vec<(String, String)>, DotenvError> {
         }
         let at = line(rest);
         let fail = |words| DotenvError { line: at, words };
-        let body = rest.strip_prefix("export ").unwrap_or(rest).trim_start();
+        let body =
+            rest.strip_prefix("export").filter(|body| body.starts_with([' ', '\t'])).unwrap_or(rest).trim_start();
         let length = body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(body.len());
         let (name, body) = body.split_at(length);
         let body = body.trim_start_matches([' ', '\t']).strip_prefix('=');
@@ -101,7 +102,29 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "([A-Z=\"'\\\\# \nöé]|export ){0,40}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn any_value_survives_double_quotes(value in "\\PC{0,20}") {
+            let text = format!("A=\"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\""));
+            prop_assert_eq!(parse(&text).unwrap(), [("A".to_owned(), value)]);
+        }
+    }
+
+    #[test]
+    fn quotes_keep_what_is_in_them_over_lines_too() {
+        let text = "\u{feff}A='$x \\n # \"'\nexport\tB=\"l1\nl\\n\\\"2\\$\" # end\nC=\"\"\nD='é'";
+        let pairs = [("A", "$x \\n # \""), ("B", "l1\nl\n\"2$"), ("C", ""), ("D", "é")];
+        assert_eq!(parse(text).unwrap(), pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
 
     #[test]
     fn lines_give_names_and_values_and_nothing_is_expanded() {

@@ -1,7 +1,6 @@
 //! Secrets by reference: fetched when a launch needs them, once per pass, and shown nowhere.
 
 mod command;
-pub mod dotenv;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,6 +13,9 @@ use std::time::Duration;
 use nix::libc::{O_CLOEXEC, O_NOCTTY, O_NONBLOCK};
 
 use crate::config::desired::{EnvValue, SecretRef, Session};
+use crate::config::dotenv;
+use crate::state::digest;
+use crate::state::fields::{self, Contents};
 
 /// The largest secret, and the most that is read of a command, in bytes.
 pub const MAX_SECRET: usize = 64 * 1024;
@@ -30,6 +32,12 @@ impl Secret {
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// 64 hexadecimal digits by which two values are told apart. Not salted: never to be stored as it is.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        digest::hex(&digest::whole("", [&self.0]))
     }
 }
 
@@ -79,7 +87,7 @@ pub enum Why {
     #[error("the command took longer than {}s and was killed", .0.as_secs_f32())]
     TimedOut(Duration),
     /// The text is no dotenv file.
-    #[error(transparent)]
+    #[error("what it gives is wrong: {0}")]
     Dotenv(#[from] dotenv::DotenvError),
 }
 
@@ -137,6 +145,18 @@ impl Fetcher {
             variables.insert(name.clone(), value);
         }
         Ok(variables)
+    }
+
+    /// The fingerprints of the files whose content counts for one of `sessions`.
+    pub fn contents<'s>(&mut self, sessions: impl IntoIterator<Item = &'s Session>) -> Contents {
+        let mut contents = Contents::new();
+        for reference in sessions.into_iter().flat_map(fields::watched) {
+            if let Some(path) = fields::watched_path(reference) {
+                let seen = self.fetch(reference).map(|secret| secret.fingerprint());
+                contents.insert(path.clone(), seen.map_err(|why| format!("cannot read {}: {why}", path.display())));
+            }
+        }
+        contents
     }
 
     /// What `reference` refers to.

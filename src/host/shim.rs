@@ -21,6 +21,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::spec::visible::visible;
 use crate::state::launch_files::{Failure, LaunchSpec};
 
 pub use environment::{Environment, environment};
@@ -133,15 +134,7 @@ fn found(program: &str, path: &OsStr) -> bool {
 
 /// Says something in the pane. A terminal that is gone hears nothing, and is no reason to stop: `eprintln!` would panic.
 fn say(words: &str) {
-    let _ = writeln!(io::stderr(), "farhelm: {}", plain(words));
-}
-
-/// `text` with everything that could steer a terminal made visible.
-fn plain(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if steers(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
+    let _ = writeln!(io::stderr(), "farhelm: {}", visible(words));
 }
 
 #[cfg(test)]

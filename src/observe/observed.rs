@@ -10,6 +10,7 @@ use crate::host::clock::Moment;
 use crate::host::process::{BootId, ProcessKey};
 use crate::host::tmux::{PaneId, Socket, TmuxSession};
 use crate::spec::name::Name;
+use crate::state::fields::Contents;
 use crate::state::record::{Ended, SessionId};
 use crate::state::stamp::Stamp;
 
@@ -30,6 +31,8 @@ pub struct Observed {
     pub foreign: BTreeMap<Name, Vec<ForeignPane>>,
     /// Directories of the desired sessions, by session name.
     pub dirs: BTreeMap<Name, DirSeen>,
+    /// Files whose content counts, of the desired sessions.
+    pub contents: Contents,
     /// Agents without our marks in a session's directory, by session name: words such as `claude (pid 12)`.
     pub unmanaged: BTreeMap<Name, Vec<String>>,
 }
@@ -84,6 +87,8 @@ pub struct PaneSeen {
     pub clients: u32,
     /// The generation of its stamp.
     pub generation: u32,
+    /// The agent behind its process, where that is a wrapper and the agent is known by its kind's process names.
+    pub agent: Option<ProcessKey>,
 }
 
 /// The state of a session's agent.

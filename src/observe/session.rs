@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::host::Host;
 use crate::host::process::{MarkersRead, ProcessKey};
@@ -16,6 +17,9 @@ use super::look::Ask;
 use super::marks::Marks;
 use super::observed::{Activity, AgentSeen, Evidence, ForeignPane, Observed, PaneSeen, Seen, ServerSeen, TabSeen};
 use super::sight::{PaneRead, Sight};
+
+/// A wrapper may first run its agent for a moment, to ask it for its version, say.
+const PROBE: Duration = Duration::from_secs(1);
 
 impl Seen {
     /// A session of which nothing but the agent's state is known.
@@ -89,6 +93,7 @@ impl<'a> Scene<'a> {
             sessions: sessions.collect(),
             foreign: self.foreign(),
             dirs: BTreeMap::new(),
+            contents: BTreeMap::new(),
             unmanaged: BTreeMap::new(),
         };
         (observed, doubted)
@@ -168,6 +173,7 @@ impl<'a> Scene<'a> {
             process,
             clients: pane.pane.clients,
             generation,
+            agent: recorded.and_then(|launch| self.behind_wrapper(subject.record?, launch)),
         };
         // A launch given up as stuck is recorded as ended, and its shell is there all the same.
         let known = recorded.is_some_and(|launch| launch.phase == Phase::Running);
@@ -206,13 +212,29 @@ impl<'a> Scene<'a> {
     /// kind is in the wrapper's tree.
     fn exited_behind_wrapper(&self, record: Option<&Record>, launch: &Launch) -> bool {
         let (Some(agent), Some(root), Some(record)) = (launch.agent, launch.process, record) else { return false };
+        agent != root && self.sight.table.alive(agent).is_none() && self.of_kind(record, root).is_none()
+    }
+
+    /// The agent where the pane's own process is a wrapper: the one recorded while it lives, else the first of its kind.
+    /// One that is younger than [`PROBE`] is not yet taken for it.
+    fn behind_wrapper(&self, record: &Record, launch: &Launch) -> Option<ProcessKey> {
+        let root = launch.process?;
+        let recorded = launch.agent.filter(|agent| self.sight.table.alive(*agent).is_some());
+        recorded.or_else(|| {
+            let found = self.of_kind(record, root).filter(|key| *key != root)?;
+            (self.sight.at.since(&self.host.started(found.start)) >= PROBE).then_some(found)
+        })
+    }
+
+    /// The oldest process of the record's kind in the tree of `root`: parents are older than their children.
+    fn of_kind(&self, record: &Record, root: ProcessKey) -> Option<ProcessKey> {
         let table = &self.sight.table;
-        if agent == root || table.alive(agent).is_some() {
-            return false;
+        let names = self.ask.process_names.get(&record.kind).filter(|names| !names.is_empty())?;
+        let named = |key: &ProcessKey| table.alive(*key).is_some_and(|process| names.contains(&process.comm));
+        if named(&root) {
+            return Some(root);
         }
-        let names = self.ask.process_names.get(&record.kind).map(Vec::as_slice).unwrap_or_default();
-        let tree = table.trees(&[root]);
-        !tree.iter().filter_map(|key| table.alive(*key)).any(|process| names.contains(&process.comm))
+        table.trees(&[root]).into_iter().filter(named).min_by_key(|key| (key.start, key.pid))
     }
 
     /// Why a recorded tab could be there all the same.

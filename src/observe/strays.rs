@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::host::Host;
 use crate::host::process::{Markers, ProcessError, ProcessKey};
 use crate::host::tmux::Socket;
-use crate::state::events::printable;
+use crate::spec::visible::shortened;
 use crate::state::record::SessionId;
 use crate::state::stamp::Stamp;
 
@@ -51,7 +51,7 @@ pub fn find(
         (!accounted && is_of(marks, state_dir)).then(|| Stray {
             key: *key,
             session,
-            words: printable(&shell_words::join(host.argv(*key).unwrap_or_default()), 200),
+            words: shortened(&shell_words::join(host.argv(*key).unwrap_or_default()), 200),
             age: now.since(&host.started(key.start)),
         })
     });

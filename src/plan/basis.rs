@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::observe::observed::{Activity, AgentSeen, Evidence, Seen};
 use crate::spec::name::Name;
-use crate::state::fields;
+use crate::state::{digest, fields};
 
 use super::subject::{self, Subject};
-use super::{Inputs, Plan, hash, tabs};
+use super::{Inputs, Plan, tabs};
 
 /// What `plan --out FILE` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub fn basis(inputs: &Inputs<'_>, plan: &Plan) -> Basis {
     ];
     Basis {
         sources: inputs.desired.sources.clone(),
-        fleet: hash::digest("", &fleet),
+        fleet: digest::short("", &fleet),
         sessions: subjects.iter().map(|s| (s.name.clone(), parts(s, inputs, touched.contains(s.name)))).collect(),
     }
 }
@@ -116,7 +116,7 @@ fn parts(subject: &Subject<'_>, inputs: &Inputs<'_>, touched: bool) -> Parts {
     let salt = format!("{}{}", inputs.recorded.owner.0, subject.memory.as_ref().map_or("", |memory| memory.salt));
     let mut desired = format!("{:?}{:?}", subject.want, subject.kind);
     if let Some(want) = subject.want {
-        let _ = write!(desired, "{:?}", fields::hashes(want, &salt));
+        let _ = write!(desired, "{:?}", fields::hashes(want, &salt, &inputs.observed.contents));
         for tab in want.tabs.values() {
             desired.push_str(&tabs::definition(tab, &salt));
         }
@@ -125,9 +125,9 @@ fn parts(subject: &Subject<'_>, inputs: &Inputs<'_>, touched: bool) -> Parts {
     let record = subject.memory.as_ref().and_then(|memory| memory.record);
     let recorded = format!("{hold:?}{record:?}{:?}", subject.tombstone);
     Parts {
-        desired: hash::digest(&salt, &[desired]),
-        observed: hash::digest(&salt, &[observed(subject, touched)]),
-        recorded: hash::digest(&salt, &[recorded]),
+        desired: digest::short(&salt, [desired]),
+        observed: digest::short(&salt, [observed(subject, touched)]),
+        recorded: digest::short(&salt, [recorded]),
     }
 }
 

@@ -26,7 +26,9 @@ pub(super) struct Wanted<'s, 'a> {
 
 impl<'s, 'a> Wanted<'s, 'a> {
     pub(super) fn new(subject: &'s Subject<'a>, want: &'a Session, inputs: &'s Inputs<'a>) -> Self {
-        let changed = subject.memory.as_ref().map(|memory| changes::changed(want, memory)).unwrap_or_default();
+        let contents = &inputs.observed.contents;
+        let changed = subject.memory.as_ref().map(|memory| changes::changed(want, memory, contents));
+        let changed = changed.unwrap_or_default();
         Self { subject, want, inputs, changed }
     }
 

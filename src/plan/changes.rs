@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::desired::Session;
-use crate::state::fields::{Field, hashes, shown};
+use crate::state::fields::{Contents, Field, hashes, shown};
 
 use super::reason::Reason;
 use super::subject::{Memory, Subject};
 
 /// The launch-class fields that differ, each with the values that may be shown. Hashes of another version say nothing.
-pub(super) fn changed(want: &Session, memory: &Memory<'_>) -> Vec<Reason> {
+pub(super) fn changed(want: &Session, memory: &Memory<'_>, contents: &Contents) -> Vec<Reason> {
     let Some(old) = memory.fields else { return Vec::new() };
-    let new = hashes(want, memory.salt);
+    let new = hashes(want, memory.salt, contents);
     let gone = old.keys().filter(|field| !new.contains_key(field));
     let mut fields: Vec<&Field> = new.iter().filter(|(f, hash)| old.get(f) != Some(hash)).map(|(f, _)| f).collect();
     fields.extend(gone);

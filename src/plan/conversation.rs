@@ -4,6 +4,7 @@ use crate::agents::choice;
 use crate::agents::kind::ConversationForms;
 use crate::config::desired::{OnLost, Session};
 use crate::observe::observed::{DirSeen, Evidence};
+use crate::state::digest;
 use crate::state::fields::{Field, Shown};
 use crate::state::record::Provenance;
 
@@ -12,7 +13,7 @@ use super::action::{ConversationFate, Mode};
 use super::begin::Wanted;
 use super::reason::Reason;
 use super::subject::{Memory, Subject};
-use super::{changes, hash, units};
+use super::{changes, units};
 
 /// How a session would start.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ enum Found {
 /// Hash of a prompt, as records keep it of the one last delivered. The salt is the record's.
 #[must_use]
 pub fn prompt_hash(salt: &str, prompt: &str) -> String {
-    hash::digest(salt, &["prompt", prompt])
+    digest::short("", [salt, "prompt", prompt])
 }
 
 /// How the session would start, `live` when a running agent of it would be ended for that.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::config::desired::Session;
+use crate::state::fields;
 use crate::state::record::TOMBSTONE_DAYS;
 
 use super::action::{Action, Cost, Item};
@@ -51,7 +53,10 @@ fn verdict(subject: &Subject<'_>, inputs: &Inputs<'_>, others: Option<&Reason>) 
     let mut verdict = match (aim::aim(subject, inputs), subject.want) {
         (Aim::Remove(why), _) => removed(subject, inputs, why),
         (Aim::Stop(why), _) => stopped(subject, why),
-        (Aim::Run, Some(want)) => running(&Wanted::new(subject, want, inputs)),
+        (Aim::Run, Some(want)) => match unread(want, inputs) {
+            Some(words) => return Verdict::unknown(words),
+            None => running(&Wanted::new(subject, want, inputs)),
+        },
         (Aim::Run, None) => Verdict::of(Action::Unchanged, Vec::new()),
     };
     if verdict.cost.destructive {
@@ -119,6 +124,12 @@ fn stopped(subject: &Subject<'_>, why: Reason) -> Verdict {
     let leftovers = subject.memory.is_some() && subject.seen.is_some_and(|seen| !seen.leftovers.is_empty());
     let action = if subject.runs() || leftovers { Action::Stop } else { Action::Unchanged };
     Verdict { cost: ending(subject), ..Verdict::of(action, vec![why]) }
+}
+
+/// Why it is not known whether a file has changed whose change would restart the session.
+fn unread(want: &Session, inputs: &Inputs<'_>) -> Option<String> {
+    let paths = fields::watched(want).filter_map(fields::watched_path);
+    paths.filter_map(|path| inputs.observed.contents.get(path)).find_map(|seen| seen.clone().err())
 }
 
 /// A session that is to run.

@@ -58,9 +58,8 @@ fn notes(subject: &Subject<'_>, inputs: &Inputs<'_>) -> Vec<String> {
     if let (Some(want), Some(memory), Life::Alive(_)) = (subject.want, &subject.memory, subject.life()) {
         notes.extend(conversation::prompt_note(want, memory));
         if memory.fields.is_none() {
-            notes.push(
-                "launched by another version of farhelm: changes since are seen after its next launch".to_owned(),
-            );
+            notes
+                .push("launched by another version of farhelm: changes are seen again after the next apply".to_owned());
         }
     }
     if let (Some(_), Some(Evidence::TakenBy(other))) = (&subject.memory, subject.seen.map(|seen| &seen.conversation)) {

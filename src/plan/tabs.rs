@@ -3,17 +3,18 @@
 use crate::config::desired::{EnvValue, Tab};
 use crate::observe::observed::TabSeen;
 use crate::spec::name::Name;
+use crate::state::digest;
 use crate::state::record::Record;
 
 use super::action::{Action, Cost, Item};
 use super::reason::Reason;
 use super::verdict::{Case, Verdict, item};
-use super::{Inputs, Trigger, hash};
+use super::{Inputs, Trigger};
 
 /// Hash of a tab's definition, as records keep it. The salt is the record's.
 #[must_use]
 pub fn definition(tab: &Tab, salt: &str) -> String {
-    let mut parts = vec![if tab.run.is_some() { "run" } else { "shell" }.to_owned()];
+    let mut parts = vec![salt.to_owned(), if tab.run.is_some() { "run" } else { "shell" }.to_owned()];
     parts.extend(tab.run.iter().flatten().cloned());
     parts.push("dir".to_owned());
     parts.extend(tab.dir.iter().map(|dir| dir.spelling.clone()));
@@ -26,7 +27,7 @@ pub fn definition(tab: &Tab, salt: &str) -> String {
             EnvValue::Secret(reference) => serde_json::to_string(reference).unwrap_or_default(),
         });
     }
-    hash::digest(salt, &parts)
+    digest::short("", &parts)
 }
 
 /// What is to be done about a session's tabs. `others`: the files are not the fleet's own, so that nothing is closed.

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::action::{Action, ConversationFate, Item};
-use super::units::{clean, count};
+use super::units::count;
 use super::{Counters, Header, Plan};
+use crate::spec::visible::visible;
 
 use line::Line;
 
@@ -69,10 +70,10 @@ fn header(header: &Header) -> String {
     parts.push(format!("{}{at}", line::files(header)));
     parts.push(count(header.sessions, "session"));
     parts.push(server(header));
-    let mut text = clean(&parts.join(" · "));
+    let mut text = visible(&parts.join(" · "));
     text.push('\n');
     if !header.from_environment.is_empty() {
-        let names: Vec<String> = header.from_environment.iter().map(|name| clean(name)).collect();
+        let names: Vec<String> = header.from_environment.iter().map(|name| visible(name)).collect();
         wrapped(&mut text, "from the environment: ", "  ", &names);
     }
     text

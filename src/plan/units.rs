@@ -51,27 +51,6 @@ pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { plural })
 }
 
-/// `text` with everything made visible that could drive a terminal or fake a line: control characters, line and
-/// paragraph separators, and marks that reorder or hide text.
-#[must_use]
-pub fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for character in text.chars() {
-        if harmful(character) {
-            clean.extend(character.escape_unicode());
-        } else {
-            clean.push(character);
-        }
-    }
-    clean
-}
-
-fn harmful(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-}
-
 /// The part of a conversation's id that people recognise: eight characters, of a path its last component's.
 #[must_use]
 pub fn short(conversation: &str) -> String {
@@ -105,12 +84,6 @@ mod tests {
         assert_eq!(size(4_190_000_000), "4.1 GB");
         assert_eq!((count(1, "process"), count(2, "process")), ("1 process".into(), "2 processes".into()));
         assert_eq!(count(0, "client"), "0 clients");
-    }
-
-    #[test]
-    fn nothing_that_drives_a_terminal_or_reorders_text_survives() {
-        assert_eq!(clean("a\u{1b}[2Jb\r\n\u{202e}c\u{2028}"), r"a\u{1b}[2Jb\u{d}\u{a}\u{202e}c\u{2028}");
-        assert_eq!(clean("straße ✓"), "straße ✓");
     }
 
     #[test]

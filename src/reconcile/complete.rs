@@ -1,8 +1,10 @@
 //! Completes records from what was seen: the repair after a pass that died, and the note of what ended since. Pure.
 
+use crate::config::desired::Desired;
 use crate::host::clock::Moment;
 use crate::observe::observed::{AgentSeen, Observed, PaneSeen, ServerSeen};
 use crate::spec::name::Name;
+use crate::state::fields::{self, Contents};
 use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded};
 
 /// A launch that ends by itself within this time counts as a failure to come up.
@@ -29,6 +31,23 @@ pub fn complete(recorded: &mut Recorded, observed: &Observed, executed: &dyn Fn(
     changed
 }
 
+/// Writes hashes of another version anew in the present one, so that later changes are seen; returns the names of the
+/// records that changed. Nothing is a difference for that: see [`fields::renewed`].
+pub fn renew_hashes(recorded: &mut Recorded, desired: &Desired, contents: &Contents) -> Vec<Name> {
+    let mut changed = Vec::new();
+    for (name, session) in &desired.sessions {
+        let Some(record) = recorded.records.get_mut(name) else { continue };
+        let known = fields::watched(session).filter_map(fields::watched_path);
+        let known = known.filter_map(|path| contents.get(path)).all(Result::is_ok);
+        if known && record.fields_version != fields::VERSION && !record.launches.is_empty() {
+            record.fields = fields::renewed(&record.shown, session, &record.salt, contents);
+            record.fields_version = fields::VERSION;
+            changed.push(name.clone());
+        }
+    }
+    changed
+}
+
 fn up(record: &mut Record, pane: &PaneSeen, phase: Phase, observed: &Observed) {
     let Some(launch) = record.launches.last_mut() else { return };
     if launch.generation != pane.generation || launch.phase == Phase::Stopping {
@@ -36,6 +55,8 @@ fn up(record: &mut Record, pane: &PaneSeen, phase: Phase, observed: &Observed) {
     }
     launch.pane = Some(pane.pane.clone());
     launch.process = Some(pane.process);
+    // Once seen it is remembered: that it is gone later is how its end behind a live wrapper is known.
+    launch.agent = pane.agent.or(launch.agent);
     launch.boot = observed.boot.clone();
     launch.socket = pane.socket.clone();
     if let Some(ServerSeen::Up { process }) = observed.servers.get(&pane.socket) {

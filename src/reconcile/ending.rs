@@ -109,19 +109,21 @@ impl Round<'_> {
         let recorded = record.and_then(|record| record.stop_grace_ms).map(Duration::from_millis);
         let grace = declared.or(recorded).unwrap_or(Duration::from_secs(5));
         let agent = || agent_roots(record, seen, &self.observed.boot);
-        let tabs = |only: Option<&Name>| tab_roots(record, seen, only, &self.observed.boot);
         let (claim, roots, units) = match &item.action {
             Action::Stop | Action::Restart(_) => (Claim::Agent, agent(), agent_units(record, &self.observed.boot)),
             Action::Reap => {
-                let mut roots = agent();
-                roots.extend(tabs(None));
+                let roots = session_roots(record, seen, &self.observed.boot);
                 let mut units = agent_units(record, &self.observed.boot);
                 units.extend(tab_units(record, None, &self.observed.boot));
                 (Claim::Session, roots, units)
             }
             Action::CloseTab(tab) => {
                 let claim = Claim::Tab(record?.tabs.get(tab)?.id);
-                (claim, tabs(Some(tab)), tab_units(record, Some(tab), &self.observed.boot))
+                (
+                    claim,
+                    tab_roots(record, seen, Some(tab), &self.observed.boot),
+                    tab_units(record, Some(tab), &self.observed.boot),
+                )
             }
             _ => return None,
         };
@@ -253,6 +255,13 @@ pub fn word(action: &Action) -> &'static str {
         Action::Unknown => "unknown",
         Action::Unchanged => "unchanged",
     }
+}
+
+/// Pane processes of the agent and of all tabs.
+pub(super) fn session_roots(record: Option<&Record>, seen: Option<&Seen>, boot: &BootId) -> Vec<ProcessKey> {
+    let mut roots = agent_roots(record, seen, boot);
+    roots.extend(tab_roots(record, seen, None, boot));
+    roots
 }
 
 /// Pane processes of the agent: the one seen, and the one recorded in this boot.

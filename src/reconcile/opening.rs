@@ -67,12 +67,12 @@ impl Workshop<'_> {
         let canonical = self.host.resolve_dir(&session.dir.path).map_err(|error| error.to_string())?;
         let again = record.is_some_and(|r| r.generation() > 0 && r.dir.spelling == session.dir.spelling);
         let dir = if again { canonical.clone() } else { session.dir.path.clone() };
+        let secrets = self.secrets.environment(session).map_err(|error| error.to_string())?;
         let mut record = self.record(session, record, canonical);
         let id = record.id;
         let generation = record.generation() + 1;
         let minted = self.conversation(session, mode, &mut record);
         let argv = self.argv(session, mode, minted.as_deref(), &dir)?;
-        let secrets = self.secrets.environment(session).map_err(|error| error.to_string())?;
         let mut env = self.environment(session, &dir)?;
         env.extend(secrets.into_iter().map(|(name, value)| (name, value.expose().to_owned())));
         let resumed = matches!(mode, Mode::Resume { .. } | Mode::Verbatim);
@@ -155,10 +155,12 @@ impl Workshop<'_> {
     }
 
     /// The record of the launch to come, without the launch.
-    fn record(&self, session: &Session, old: Option<&Record>, canonical: PathBuf) -> Record {
+    fn record(&mut self, session: &Session, old: Option<&Record>, canonical: PathBuf) -> Record {
         let fleet = self.desired.fleet.clone().unwrap_or_else(|| session.name.clone());
         let unlaunched = || Record { id: SessionId(self.host.new_id()), ..Record::unlaunched(fleet.clone(), session) };
         let base = old.cloned().unwrap_or_else(unlaunched);
+        // Of what this launch is given, whatever the plan saw.
+        let contents = self.secrets.contents([session]);
         Record {
             version: RECORD_VERSION,
             fleet,
@@ -166,7 +168,7 @@ impl Workshop<'_> {
             kind: session.kind.clone(),
             dir: RecordedDir { spelling: session.dir.spelling.clone(), canonical },
             fields_version: fields::VERSION,
-            fields: fields::hashes(session, &base.salt),
+            fields: fields::hashes(session, &base.salt, &contents),
             shown: fields::shown(session),
             protect: base.protect || session.protect,
             sources: self.desired.sources.clone(),

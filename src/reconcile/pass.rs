@@ -26,7 +26,8 @@ use crate::state::owner::Account;
 use crate::state::record::{HoldKind, Phase, Record, Recorded, SessionId};
 use crate::state::store::Store;
 
-use super::complete::complete;
+use super::complete::{complete, renew_hashes};
+use super::cost;
 use super::execute::Execution;
 use super::ledger::{Author, Done, Ledger};
 
@@ -178,6 +179,7 @@ impl<'a> Reconciler<'a> {
         let executed = |record: &Record, generation: u32| {
             marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };
+        observed.contents = Fetcher::new().contents(desired.sessions.values());
         let changed = complete(&mut recorded, &observed, &executed);
         conversation::add(&mut observed, &recorded, desired.sessions.keys());
         Ok(Situation { recorded, observed, changed })
@@ -187,6 +189,13 @@ impl<'a> Reconciler<'a> {
     #[must_use]
     pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
         decide::plan(&self.inputs(desired, situation, request))
+    }
+
+    /// The plan of a situation as it is shown: what its reaps would end is counted in full.
+    #[must_use]
+    pub fn plan_in_full(&self, desired: &Desired, situation: &mut Situation, request: &Request) -> Plan {
+        let plan = self.plan(desired, situation, request);
+        if cost::count(self.host, &plan, situation) { self.plan(desired, situation, request) } else { plan }
     }
 
     /// What a plan of this situation is made from.
@@ -215,8 +224,9 @@ impl<'a> Reconciler<'a> {
         report: &mut dyn FnMut(&Done),
     ) -> Result<Outcome, PassError> {
         let begun = self.host.now();
+        let left = || patience.timeout.map(|limit| limit.saturating_sub(self.host.now().since(&begun)));
         {
-            let _lock = self.lock()?;
+            let _lock = self.lock_within(left())?;
             // What cannot be removed now counts for nothing all the same.
             let _ = self.store.tidy(begun);
         }
@@ -225,7 +235,10 @@ impl<'a> Reconciler<'a> {
         let mut tried: BTreeSet<(Name, &'static str)> = BTreeSet::new();
         let mut passes = 0;
         loop {
-            let (plan, worked) = self.pass(desired, &request, &mut tried, &mut done, report)?;
+            let (plan, worked) = {
+                let _lock = self.lock_within(left())?;
+                self.pass(desired, &request, &mut tried, &mut done, report)?
+            };
             let untouched = |name: &Name| !done.iter().any(|done| done.session == *name);
             request.again.retain(untouched);
             request.start.retain(untouched);
@@ -242,7 +255,7 @@ impl<'a> Reconciler<'a> {
         }
     }
 
-    /// One pass under the lock: whether anything was done, and the plan it was done by.
+    /// One pass, under the caller's lock: whether anything was done, and the plan it was done by.
     fn pass(
         &self,
         desired: &Desired,
@@ -251,10 +264,13 @@ impl<'a> Reconciler<'a> {
         done: &mut Vec<Done>,
         report: &mut dyn FnMut(&Done),
     ) -> Result<(Plan, bool), PassError> {
-        let _lock = self.lock()?;
         let mut situation = self.look(desired)?;
         let plan = self.plan(desired, &situation, request);
         self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
+        if plan.header.sources_stand {
+            let Situation { recorded, observed, changed } = &mut situation;
+            changed.extend(renew_hashes(recorded, desired, &observed.contents));
+        }
         let todo: Vec<&Item> = plan
             .items
             .iter()
@@ -356,8 +372,14 @@ impl<'a> Reconciler<'a> {
     /// # Errors
     /// When somebody else holds it for too long.
     pub fn lock(&self) -> Result<Box<dyn crate::host::disk::Lock>, PassError> {
+        self.lock_within(None)
+    }
+
+    /// As [`Self::lock`], waiting no longer than `left`.
+    fn lock_within(&self, left: Option<Duration>) -> Result<Box<dyn crate::host::disk::Lock>, PassError> {
         let holder = Holder { pid: self.host.own(), verb: self.setup.actor.clone(), since: self.host.now() };
-        Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, self.setup.patience)?)
+        let patience = left.unwrap_or(self.setup.patience).min(self.setup.patience);
+        Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, patience)?)
     }
 
     /// Remembers the files a fleet is applied from, where they are its own, and whether `down` was the last word.

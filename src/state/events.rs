@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::clock::Moment;
 use crate::host::disk::{Disk, DiskError, DiskFault};
 use crate::spec::name::Name;
+use crate::spec::visible::shortened;
 
 use super::error::StateError;
 use super::layout::Layout;
@@ -90,13 +91,13 @@ impl Event {
 
     /// The event as one line of the log.
     fn line(&self) -> Vec<u8> {
-        let short = |text: &str| printable(text, 100);
+        let short = |text: &str| shortened(text, 100);
         let bounded = Self {
             actor: short(&self.actor),
             revision: self.revision.as_deref().map(short),
             action: short(&self.action),
             reason: self.reason.as_deref().map(short),
-            detail: self.detail.as_deref().map(|text| printable(text, MAX_DETAIL)),
+            detail: self.detail.as_deref().map(|text| shortened(text, MAX_DETAIL)),
             ..self.clone()
         };
         // Strings and plain enums: serialising them cannot fail; at worst an empty line is skipped by readers.
@@ -104,22 +105,6 @@ impl Event {
         line.push(b'\n');
         line
     }
-}
-
-/// `text` in at most `limit` characters that a terminal only shows: control characters, line separators and characters
-/// that change the direction of writing become `�`.
-#[must_use]
-pub fn printable(text: &str, limit: usize) -> String {
-    let harmful = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown: String = text.chars().take(limit).map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(limit).is_some() {
-        shown.pop();
-        shown.push('…');
-    }
-    shown
 }
 
 /// The log's writing end.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::config::desired::{EnvValue, Permissions, Session, Trust};
+use crate::config::desired::{EnvValue, Permissions, SecretRef, Session, Trust};
 
-/// Version of the canonical form below; another version is compared as "unknown", never as "changed".
+use super::digest;
+
+/// Version of the canonical form below; another version is compared as "unknown", never as "changed", until [`renewed`].
+/// Readable values ([`Shown`]) keep their form in all versions.
 pub const VERSION: u32 = 1;
 
 /// A field whose change restarts a session. The text form (`command`, `env.TOKEN`) is used in records, stamps, plans.
@@ -83,23 +86,61 @@ pub type Fields = BTreeMap<Field, String>;
 /// Values that may be shown, by field: never an environment value.
 pub type Shown = BTreeMap<Field, Vec<String>>;
 
+/// Fingerprints of the files whose content counts (`on_change: restart`), or, in words, why one cannot be read.
+pub type Contents = BTreeMap<PathBuf, Result<String, String>>;
+
 /// The hashes of `session`'s launch-class fields under `salt`. Absent choices have no entry, so that a default spelled
-/// out and a default left out are the same.
+/// out and a default left out are the same. `contents` are those of its [`watched`] files; one that cannot be read says
+/// nothing, and nothing may be made of the hash then.
 #[must_use]
-pub fn hashes(session: &Session, salt: &str) -> Fields {
-    let mut fields: Fields = shown(session).into_iter().map(|(field, value)| (field, hash(salt, &value))).collect();
+pub fn hashes(session: &Session, salt: &str, contents: &Contents) -> Fields {
+    let mut fields: Fields =
+        shown(session).into_iter().map(|(field, value)| (field, digest::short(salt, &value))).collect();
     for (name, value) in &session.env {
         let parts = match value {
             EnvValue::Literal(text) => vec!["literal".to_owned(), text.clone()],
-            EnvValue::Secret(reference) => vec!["reference".to_owned(), canonical(reference)],
+            EnvValue::Secret(reference) => {
+                let content = watched_path(reference).and_then(|path| contents.get(path)?.clone().ok());
+                ["reference".to_owned(), canonical(reference)].into_iter().chain(content).collect()
+            }
         };
-        fields.insert(Field::Env(name.clone()), hash(salt, &parts));
+        fields.insert(Field::Env(name.clone()), digest::short(salt, &parts));
     }
     if !session.env_bundles.is_empty() {
         let parts: Vec<String> = session.env_bundles.iter().map(canonical).collect();
-        fields.insert(Field::Env("*".to_owned()), hash(salt, &parts));
+        fields.insert(Field::Env("*".to_owned()), digest::short(salt, &parts));
     }
     fields
+}
+
+/// The hashes, in the present version, of what a session runs with whose own hashes are of another: by the readable values
+/// of its last launch, where they are known. What was never readable counts as what the files say.
+#[must_use]
+pub fn renewed(old: &Shown, session: &Session, salt: &str, contents: &Contents) -> Fields {
+    let mut fields = hashes(session, salt, contents);
+    if !old.is_empty() {
+        fields.retain(|field, _| matches!(field, Field::Env(_)));
+        fields.extend(old.iter().map(|(field, value)| (field.clone(), digest::short(salt, value))));
+    }
+    fields
+}
+
+/// The references of `session` whose content counts.
+pub fn watched(session: &Session) -> impl Iterator<Item = &SecretRef> {
+    let references = session.env.values().filter_map(|value| match value {
+        EnvValue::Secret(reference) => Some(reference),
+        EnvValue::Literal(_) => None,
+    });
+    references.filter(|reference| watched_path(reference).is_some())
+}
+
+/// The file of a reference whose content counts.
+#[must_use]
+pub fn watched_path(reference: &SecretRef) -> Option<&PathBuf> {
+    match reference {
+        SecretRef::File { path, restart_on_change: true } => Some(path),
+        SecretRef::File { .. } | SecretRef::Command { .. } => None,
+    }
 }
 
 /// The values of `session`'s launch-class fields that a plan may show.
@@ -131,14 +172,4 @@ pub fn shown(session: &Session) -> Shown {
 fn canonical<T: Serialize>(value: &T) -> String {
     // Plain data types with string keys: serialising them cannot fail; an empty text would only cost a restart.
     serde_json::to_string(value).unwrap_or_default()
-}
-
-pub(super) fn hash(salt: &str, parts: &[String]) -> String {
-    let mut digest = Sha256::new();
-    digest.update(salt.as_bytes());
-    for part in parts {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part.as_bytes());
-    }
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::disk::{Disk, DiskError, DiskFault};
 use crate::spec::name::Name;
+use crate::spec::visible::shortened;
 
 use super::error::StateError;
-use super::events::printable;
 use super::record::SessionId;
 
 /// Version of the spec and of the sentinel; farhelm and its shim are the same program, except while it is upgraded.
@@ -208,7 +208,7 @@ impl Sentinel {
     /// A sentinel of this version.
     #[must_use]
     pub fn new(what: Failure, words: &str) -> Self {
-        Self { version: VERSION, what, words: printable(words, 1000) }
+        Self { version: VERSION, what, words: shortened(words, 1000) }
     }
 
     /// Writes it durably.

@@ -98,6 +98,12 @@ impl Layout {
         self.dir.join("lock")
     }
 
+    /// Room for the day the disk is full.
+    #[must_use]
+    pub fn reserve(&self) -> PathBuf {
+        self.dir.join("reserve")
+    }
+
     /// The key from which session tokens are made.
     #[must_use]
     pub fn key(&self) -> PathBuf {

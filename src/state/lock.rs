@@ -11,9 +11,9 @@ use crate::host::clock::{Clock, Interrupt, Moment};
 use crate::host::disk::{Disk, Lock, Locked};
 use crate::host::process::Pid;
 use crate::spec::duration::Period;
+use crate::spec::visible::shortened;
 
 use super::error::StateError;
-use super::events::printable;
 use super::layout::Layout;
 
 /// Time between two tries.
@@ -67,7 +67,7 @@ fn busy(left: &str, path: &Path, now: &Moment) -> StateError {
     match serde_json::from_str::<Holder>(left) {
         Ok(Holder { pid, verb, since }) => {
             let held = Period(Duration::from_secs(now.since(&since).as_secs()));
-            let holder = format!("`farhelm {}` (pid {pid}, for {held})", printable(&verb, 40));
+            let holder = format!("`farhelm {}` (pid {pid}, for {held})", shortened(&verb, 40));
             StateError::Busy { holder, path, way_out: format!("wait for it, or end it with `kill {pid}`") }
         }
         // The holder has the lock and has not yet written its name, or an older build wrote it.

@@ -3,10 +3,9 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use crate::host::disk::Disk;
 
+use super::digest;
 use super::record::{OwnerId, SessionId};
 
 /// The account farhelm runs as, on its machine.
@@ -23,7 +22,7 @@ pub struct Account {
 #[must_use]
 pub fn owner(machine: &str, uid: u32, dir: &Path) -> OwnerId {
     let parts = [b"farhelm owner 1".as_slice(), machine.as_bytes(), &uid.to_le_bytes(), dir.as_os_str().as_bytes()];
-    OwnerId(hex(&digest(&parts)[..16]))
+    OwnerId(digest::hex(&digest::whole("", parts)[..16]))
 }
 
 /// The machine's id (`/etc/machine-id`, machine-id(5)), else its name.
@@ -41,33 +40,19 @@ pub fn machine(disk: &dyn Disk, hostname: &str) -> String {
 #[must_use]
 pub(super) fn new_key() -> String {
     let ids = [(); 3].map(|()| *uuid::Uuid::new_v4().as_bytes());
-    hex(&digest(&ids.each_ref().map(<[u8; 16]>::as_slice)))
+    digest::hex(&digest::whole("", ids))
 }
 
 /// The bearer token of a session under `key`.
 #[must_use]
 pub(super) fn token(key: &str, id: SessionId) -> String {
-    hex(&digest(&[b"farhelm token 1", key.as_bytes(), id.to_string().as_bytes()]))
+    digest::hex(&digest::whole("", ["farhelm token 1", key, &id.to_string()]))
 }
 
 /// Whether `text` is a key.
 #[must_use]
 pub(super) fn is_key(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Each part with its length, so that no two lists of parts have the same digest.
-fn digest(parts: &[&[u8]]) -> [u8; 32] {
-    let mut digest = Sha256::new();
-    for part in parts {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    }
-    digest.finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

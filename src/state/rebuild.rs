@@ -7,6 +7,7 @@ use crate::host::process::{BootId, ProcessKey};
 use crate::host::tmux::{PaneId, Socket};
 use crate::spec::name::Name;
 
+use super::digest;
 use super::fields::{self, Field, Shown};
 use super::record::{Conversation, Ended, Launch, Phase, RECORD_VERSION, Record, RecordedDir, TabRecord};
 use super::stamp::Stamp;
@@ -62,6 +63,8 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         prompt: None,
         ended: facts.ended,
     };
+    // One that could not be read came with no hashes either.
+    let salt = if stamp.salt.is_empty() { uuid::Uuid::new_v4().simple().to_string() } else { stamp.salt.clone() };
     let conversation = stamp.conversation.clone().zip(stamp.provenance);
     Record {
         version: RECORD_VERSION,
@@ -70,7 +73,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         name: stamp.session.clone(),
         kind,
         dir: RecordedDir { spelling: dir.to_string_lossy().into_owned(), canonical: dir },
-        salt: stamp.salt.clone(),
+        salt,
         fields_version: stamp.fields_version,
         fields: stamp.fields.clone(),
         shown: Shown::new(),
@@ -91,7 +94,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
 #[must_use]
 pub fn kind_of<'a>(stamp: &Stamp, mut known: impl Iterator<Item = &'a Name>) -> Option<&'a Name> {
     let hash = stamp.fields.get(&Field::Kind).filter(|_| stamp.fields_version == fields::VERSION)?;
-    known.find(|kind| fields::hash(&stamp.salt, &[kind.to_string()]) == *hash)
+    known.find(|kind| digest::short(&stamp.salt, [kind.to_string()]) == *hash)
 }
 
 #[cfg(test)]
@@ -145,7 +148,7 @@ mod tests {
     #[test]
     fn the_kind_is_found_by_its_hash_among_those_known() {
         let kinds = [name("claude"), name("codex")];
-        let fields = [(Field::Kind, fields::hash("s4lt", &["codex".to_owned()]))].into();
+        let fields = [(Field::Kind, digest::short("s4lt", ["codex"]))].into();
         let stamp = Stamp::of(&Record { fields, ..record(1, "web", "api") }, &OwnerId("0a".into()));
         assert_eq!(kind_of(&stamp, kinds.iter()), Some(&kinds[1]));
         assert_eq!(kind_of(&stamp, kinds[..1].iter()), None);

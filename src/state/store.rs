@@ -22,6 +22,7 @@ use super::owner::{self, Account};
 use super::record::{
     Damaged, FleetRecord, MAX_LAUNCHES, OwnerId, RECORD_VERSION, Record, Recorded, SessionId, TOMBSTONE_DAYS, Tombstone,
 };
+use super::reserve;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -164,6 +165,20 @@ impl<'a> Store<'a> {
         if files.is_empty() { Ok(()) } else { Ok(self.disk.replace(&files)?) }
     }
 
+    /// As [`Store::save`], for an operator's decision: on a full disk the room kept for it is used.
+    ///
+    /// # Errors
+    /// As [`Store::save`].
+    pub fn save_decision(&self, records: &[Record]) -> Result<(), StateError> {
+        match self.save(records) {
+            Err(StateError::Disk(error)) if error.fault == DiskFault::Full => {
+                reserve::release(self.disk, &self.layout)?;
+                self.save(records)
+            }
+            saved => saved,
+        }
+    }
+
     /// Replaces a fleet's own record.
     ///
     /// # Errors
@@ -231,11 +246,13 @@ impl<'a> Store<'a> {
 
     /// Finishes what an interrupted pass left half done (burials, restorations whose tombstone is still there), and
     /// removes launch files of sessions that no record knows (a power cut can bring removed files back) and the
-    /// tombstones older than [`TOMBSTONE_DAYS`].
+    /// tombstones older than [`TOMBSTONE_DAYS`]. Keeps some room for [`Store::save_decision`].
     ///
     /// # Errors
     /// [`StateError`].
     pub fn tidy(&self, now: Moment) -> Result<(), StateError> {
+        // Without it nothing but such a decision is worse off.
+        let _ = reserve::keep(self.disk, &self.layout);
         let memory = self.records()?;
         for file in &memory.unfinished {
             self.disk.remove(file)?;

@@ -1,7 +1,7 @@
 //! Situations reported against session managers: several commands at once, killed commands, commands from inside tmux.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
@@ -155,4 +155,25 @@ fn a_second_interrupt_ends_the_waiting_for_a_slow_stop() {
         let stat = fs::read_to_string(format!("/proc/{}/stat", p.pid)).unwrap_or_default();
         assert!(!stat.contains(") T "), "left stopped: {stat}");
     }
+}
+
+#[test]
+fn a_third_interrupt_leaves_at_once_and_the_next_apply_goes_on_from_there() {
+    let fleet = Fleet::new();
+    let with = |script: &str| agent("a").with(&format!("env_from: {{T: {{command: [sh, -c, '{script}']}}}}"));
+    fleet.agents([with("echo pid $$$$ >> @RECORDS@/asked; exec sleep 25")]);
+    let apply = fleet.start(["apply", "-y"]);
+    wait_until("the secret is fetched", || !fleet.noted("asked").is_empty());
+    fleet.end_with_fleet(fleet.noted("asked")[0].1);
+    let begin = Instant::now();
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(300)); // two signals at once are one
+        process::signal(apply.pid(), Signal::SIGINT);
+    }
+    apply.wait().code(130).mentions("next `farhelm apply`");
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    fleet.agents([with("echo x")]);
+    fleet.apply();
+    fleet.started("a", 1);
+    fleet.down();
 }

@@ -192,7 +192,7 @@ fn b38_helpers_in_groups_of_their_own_end_with_a_removed_session_and_are_counted
     wait_until("the helpers start", || fleet.noted("pids").len() == 4);
     let keep = fleet.pid("keep");
     fleet.agents([agent("keep")]);
-    fleet.farhelm(["plan", "--detailed-exitcode"]).code(3).says("processes").says("Destroys: reap gone");
+    fleet.farhelm(["plan", "--detailed-exitcode"]).code(3).says("5 processes").says("Destroys: reap gone");
     fleet.apply();
     for (how, pid) in fleet.noted("pids") {
         assert!(!process::runs(pid), "{how} helper {pid} survives");

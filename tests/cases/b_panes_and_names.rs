@@ -102,7 +102,6 @@ fn d23_a_missing_session_is_never_taken_for_one_whose_name_it_begins() {
 }
 
 #[test]
-#[ignore = "the agent behind a wrapper is not recorded yet"]
 fn b24_a_dead_agent_behind_a_live_wrapper_is_not_taken_for_a_running_one() {
     let fleet = Fleet::new();
     let kinds = "kinds:\n  fake:\n    name: fake\n    about: A test's agent.\n    executables: [fake-agent]\n    process_names: [fake-agent]\n";

@@ -122,7 +122,6 @@ fn d13_a_second_writer_is_never_started_beside_a_left_over_that_does_not_end() {
 }
 
 #[test]
-#[ignore = "scopes do not set OOMPolicy=continue yet"]
 fn d16_a_child_killed_for_memory_takes_neither_its_siblings_nor_the_server_along() {
     let Some(fleet) = Fleet::under_a_user_manager() else { return };
     fleet.agents([agent("a").does("--children plain,setsid --pids @RECORDS@/pids"), agent("b")]);
@@ -131,8 +130,8 @@ fn d16_a_child_killed_for_memory_takes_neither_its_siblings_nor_the_server_along
     let id = fleet.status().of("a").id.clone().expect("it has an id");
     let scopes = fleet.manager().scopes();
     let scope = scopes.iter().find(|scope| scope.contains(&id)).unwrap_or_else(|| panic!("{id} is not in {scopes:?}"));
-    // The kernel's killer cannot be called up here; what it would do to the rest is the unit's policy. Scopes have one
-    // from systemd 253 on; before, nothing but the victim ends.
+    // The kernel's killer cannot be called up here; what it would do to the rest is the unit's policy. Where scopes have
+    // none (before systemd 252), nothing but the victim ends.
     let policy = fleet.manager().systemctl(&["show", "--property", "OOMPolicy", "--value", scope]);
     assert!(matches!(policy.trim(), "" | "continue"), "{policy}");
     let server = fleet.tmux().server().expect("there is a server");

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::support::fleet::{Fleet, agent};
 use crate::support::process;
@@ -20,7 +21,9 @@ fn a_lock_held_by_another_process_is_named_and_nothing_is_done() {
     let holder = fleet.start(["apply", "-y"]);
     wait_until("the lock is written", || locked_by(&fleet, holder.pid()));
     fleet.agents([stubborn("--changed"), agent("b")]);
+    let begin = Instant::now();
     let ran = fleet.farhelm(["apply", "-y", "--timeout", "1s"]);
+    assert!(begin.elapsed() < Duration::from_secs(8), "`--timeout` did not end the waiting: {:?}", begin.elapsed());
     assert_ne!(ran.code, 0, "{ran}");
     ran.mentions(&holder.pid().to_string());
     assert_eq!(fleet.starts("b"), []);
@@ -74,6 +77,41 @@ fn state_of_a_newer_version_is_refused_and_nothing_of_it_is_touched() {
     assert!(process::runs(pids[0]), "a session of a newer version was touched");
     let kept: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("kept")).expect("JSON");
     assert_eq!(kept["version"], 99);
+}
+
+#[test]
+fn hashes_of_another_version_are_no_difference_and_later_changes_are_seen_again() {
+    let other_version = |fleet: &Fleet, name: &str| {
+        let id = fleet.status().of(name).id.clone().expect("it has an id");
+        let path = fleet.state().join("sessions").join(format!("{id}.json"));
+        let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("a record")).expect("JSON");
+        record["fields_version"] = 99.into();
+        record["fields"] = serde_json::json!({"command": "00", "kind": "00"});
+        fs::write(&path, record.to_string()).expect("our own file");
+        path
+    };
+    let fleet = Fleet::new();
+    let of = |token: &str| ["a", "b"].map(|name| agent(name).with(&format!("env: {{TOKEN: {token}}}")));
+    fleet.agents(of("one"));
+    fleet.apply();
+    let pids = fleet.pids(&["a", "b"]);
+    other_version(&fleet, "a");
+    // Of the other nothing but such a stamp is left.
+    fs::remove_file(other_version(&fleet, "b")).expect("our own file");
+    let pane = fleet.tmux().stamped().into_iter().find(|pane| pane.pid == pids[1]).expect("its pane");
+    fleet.tmux().run(&["set-option", "-p", "-t", &pane.id, "@farhelm_fields", "v99:whatever:a=b"]);
+
+    let plan = fleet.farhelm(["plan", "--json"]).ok().json();
+    assert_eq!((&plan["counters"]["restart"], &plan["counters"]["unchanged"]), (&0.into(), &1.into()), "{plan:#}");
+    fleet.apply();
+    fleet.apply();
+    assert_eq!(fleet.pids(&["a", "b"]), pids);
+    fleet.is_settled();
+
+    fleet.agents(of("two"));
+    let plan = fleet.farhelm(["plan", "--json"]).ok().json();
+    assert_eq!(plan["counters"]["restart"], 2, "{plan:#}");
+    fleet.down();
 }
 
 #[test]
@@ -170,10 +208,13 @@ fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     assert_eq!(fleet.starts("b"), []);
     assert_eq!(fleet.marked().len(), 1);
 
-    let ran = fleet.farhelm(["stop", "a"]);
+    let ran = fleet.farhelm(["stop", "a"]).ok();
     assert!(!process::runs(pid), "a full disk prevented a stop\n{ran}");
     assert_eq!(fleet.marked(), []);
     fs::remove_file(state.join("filler")).expect("our own file");
+    fleet.agents([agent("a")]);
+    let ran = fleet.apply();
+    assert_eq!(fleet.marked(), [], "the stop was forgotten\n{ran}");
     fleet.farhelm(["start", "a"]).ok();
     fleet.apply();
     fleet.pid("a");

@@ -172,3 +172,49 @@ fn a_bundle_of_secrets_fills_many_variables() {
     is_nowhere(&fleet, "second value");
     fleet.down();
 }
+
+#[test]
+fn a_watched_files_changed_content_restarts_its_session_and_is_shown_as_changed_only() {
+    let fleet = Fleet::new();
+    let token = fleet.file("token", "secret-one\n");
+    let with = |change: &str| {
+        agent("a").with(&format!("env_from: {{TOKEN: {{file: {}, on_change: {change}}}}}", token.display()))
+    };
+    fleet.agents([with("restart"), agent("b")]);
+    fleet.apply();
+    fleet.file("token", "secret-one"); // the newline is not part of the value
+    fleet.is_settled();
+
+    fleet.file("token", "secret-two\n");
+    let plan = fleet.farhelm(["plan", "--detailed-exitcode"]).code(2).says("env.TOKEN changed");
+    assert!(!plan.stdout.contains("secret-"), "{plan}");
+    let b = fleet.pid("b");
+    fleet.apply();
+    assert_eq!(fleet.started("a", 2).environment["TOKEN"], "secret-two");
+    assert_eq!(fleet.pid("b"), b);
+    fleet.is_settled();
+    is_nowhere(&fleet, "secret-one");
+    is_nowhere(&fleet, "secret-two");
+    fleet.down();
+}
+
+#[test]
+fn a_watched_file_that_cannot_be_read_restarts_nothing_and_is_named() {
+    let fleet = Fleet::new();
+    let token = fleet.file("token", "secret\n");
+    fleet.agents([
+        agent("a").with(&format!("env_from: {{TOKEN: {{file: {}, on_change: restart}}}}", token.display())),
+        agent("b"),
+    ]);
+    fleet.apply();
+    let before = fleet.pids(&["a", "b"]);
+    fs::remove_file(&token).expect("our own file");
+    fleet.crash("b");
+    fleet.farhelm(["plan", "--detailed-exitcode"]).code(4).says("unknown").says(&token.display().to_string());
+    fleet.farhelm(["apply", "-y"]).mentions("could not be observed");
+    assert_eq!(fleet.pid("a"), before[0]);
+    fleet.started("b", 2); // the other session is none the worse
+    fleet.farhelm(["stop", "a"]).ok();
+    assert!(!process::runs(before[0]), "a file that is gone prevented a stop");
+    fleet.down();
+}

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::plan::units;
+use crate::spec::visible::visible;
 
 /// How grave it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,9 +61,9 @@ pub fn text(findings: &[Finding]) -> String {
             Level::Warning => "warning",
             Level::Problem => "PROBLEM",
         };
-        out.push_str(&format!("  {level:<8} {}\n", units::clean(&finding.words)));
+        out.push_str(&format!("  {level:<8} {}\n", visible(&finding.words)));
         if let Some(todo) = &finding.todo {
-            out.push_str(&format!("           -> {}\n", units::clean(todo)));
+            out.push_str(&format!("           -> {}\n", visible(todo)));
         }
     }
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();

@@ -1,6 +1,6 @@
 //! Time, and the signals an operator stops farhelm with.
 
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -27,6 +27,12 @@ impl Clock for Machine {
         self.signals.interrupt()
     }
 }
+
+/// What is said when the third signal ends farhelm.
+const LEFT: &str = "interrupted three times: left at once; the next `farhelm apply` goes on from what is half done";
+
+/// The exit code of an interrupted verb.
+const INTERRUPTED: i32 = 130;
 
 /// The present moment.
 pub(super) fn now() -> Moment {
@@ -58,7 +64,7 @@ impl Signals {
         Self { heard: None, told: AtomicU8::new(0) }
     }
 
-    /// Takes both signals over, for the rest of this process's life.
+    /// Takes both signals over, for the rest of this process's life. The third of them ends it.
     pub(super) fn listen() -> io::Result<Self> {
         let mark = || eventfd(0, EventfdFlags::CLOEXEC);
         let heard = Arc::new(Heard { count: AtomicU8::new(0), marks: [mark()?, mark()?] });
@@ -79,6 +85,13 @@ impl Signals {
                     // An eventfd takes this unless it is closed; the count above is what decides.
                     let _ = rustix::io::write(mark, &1_u64.to_ne_bytes());
                 }
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+                let _ = writeln!(io::stderr(), "{LEFT}");
+                // As good as a kill, which every pass is made for: nothing is unwound that could wait again.
+                std::process::exit(INTERRUPTED);
             });
         })?;
         Ok(Self { heard: Some(heard), told: AtomicU8::new(0) })
@@ -134,19 +147,18 @@ mod tests {
     }
 
     #[test]
-    fn the_first_signal_finishes_and_the_second_abandons() {
+    fn the_first_signal_finishes_the_second_abandons_and_the_third_ends_the_process() {
         if std::env::var_os(CHILD).is_some() {
             return interrupted_child();
         }
         let own = std::env::current_exe().unwrap();
-        let name = "host::real::clock::tests::the_first_signal_finishes_and_the_second_abandons";
-        let status = std::process::Command::new(own)
-            .args(["--exact", name, "--nocapture"])
-            .env(CHILD, "1")
-            .stdout(std::process::Stdio::null())
-            .status()
-            .unwrap();
-        assert!(status.success());
+        let name =
+            "host::real::clock::tests::the_first_signal_finishes_the_second_abandons_and_the_third_ends_the_process";
+        let output =
+            std::process::Command::new(own).args(["--exact", name, "--nocapture"]).env(CHILD, "1").output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{words}");
+        assert!(words.contains(LEFT), "{words}");
     }
 
     fn interrupted_child() {
@@ -165,5 +177,8 @@ mod tests {
         let begun = Instant::now();
         signals.sleep(Duration::from_millis(30));
         assert!(begun.elapsed() >= Duration::from_millis(30), "a known interrupt must not make sleeping a busy loop");
+        rustix::process::kill_process(own, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_secs(30));
+        panic!("the third signal was not heard");
     }
 }

@@ -1,5 +1,7 @@
 //! Running a short-lived helper program: one process, a deadline, bounded output.
 
+use crate::spec::visible::visible;
+
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
@@ -20,7 +22,7 @@ pub(super) struct Output {
 impl Output {
     /// Standard error as text, trimmed, its control characters made visible.
     pub(super) fn complaint(&self) -> String {
-        readable(String::from_utf8_lossy(&self.stderr).trim())
+        visible(String::from_utf8_lossy(&self.stderr).trim())
     }
 }
 
@@ -134,11 +136,6 @@ impl<R: Read + AsFd> Stream<R> {
         }
         Ok(())
     }
-}
-
-/// `text` with its control characters escaped, for messages.
-pub(super) fn readable(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 #[cfg(test)]

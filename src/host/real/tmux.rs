@@ -10,6 +10,7 @@ use std::path::Path;
 use super::Machine;
 use super::command::Output;
 use crate::host::tmux::{OpenPane, Opened, Pane, PaneId, Panes, Socket, StampText, Tmux, TmuxError, TmuxSession};
+use crate::spec::visible::visible;
 
 mod client;
 mod listing;
@@ -139,7 +140,7 @@ fn has_unknown_end(pane: &Pane) -> bool {
 fn complaints(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stderr)
         .lines()
-        .map(|line| super::command::readable(line.trim()))
+        .map(|line| visible(line.trim()))
         .filter(|line| !line.is_empty())
         .collect()
 }

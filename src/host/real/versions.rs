@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::command::{RunError, readable, run_all};
+use super::command::{RunError, run_all};
+use crate::spec::visible::visible;
 
 /// Most that a program may print for its version, in bytes.
 const MOST: usize = 64 * 1024;
@@ -31,7 +32,7 @@ pub fn printed(program: &Path, path: &OsStr, limit: Duration) -> Result<String, 
         other => other.to_string(),
     })?;
     if output.status.success() {
-        Ok(readable(String::from_utf8_lossy(&output.stdout).trim()))
+        Ok(visible(String::from_utf8_lossy(&output.stdout).trim()))
     } else {
         let complaint = output.complaint();
         Err(format!("`--version` fails ({}): {}", output.status, complaint.lines().next().unwrap_or("no word")))

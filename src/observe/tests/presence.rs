@@ -160,6 +160,29 @@ fn behind_a_live_wrapper_the_agent_is_gone_only_when_it_was_seen_and_none_of_its
 }
 
 #[test]
+fn behind_a_live_wrapper_the_first_process_of_the_kind_is_the_agent_once_it_has_lived_a_moment() {
+    let mut record = running();
+    let claude = |pid, parent| Process { comm: "claude".into(), ..process(pid, parent) };
+    let behind = |record: &Record, others: &[Process]| {
+        let world = World::with(vec![pane(1, AGENT, stamp_of(record))], others);
+        match Machine::new(&[world]).seen(record).agent {
+            AgentSeen::Alive(pane) => pane.agent,
+            other => panic!("{other:?}"),
+        }
+    };
+    let others = [process(201, AGENT), claude(202, 201), claude(203, 202), claude(301, 1)];
+    assert_eq!(behind(&record, &others), Some(key(202)));
+    let young = Process { key: ProcessKey { pid: 202, start: 499_500 }, ..claude(202, 201) };
+    assert_eq!(behind(&record, &[process(201, AGENT), young]), None);
+    assert_eq!(behind(&record, &[]), None);
+    record.launches[0].agent = Some(key(203));
+    assert_eq!(behind(&record, &others), Some(key(203)), "the one recorded stays while it lives");
+    record.kind = name("generic");
+    record.launches[0].agent = None;
+    assert_eq!(behind(&record, &others), None);
+}
+
+#[test]
 fn tabs_are_found_by_their_id_and_a_recorded_one_that_is_not_there_is_missing() {
     let mut record = running();
     record.tabs = [(name("logs"), tab()), (name("shell"), TabRecord { id: id(52), ..tab() })].into();

@@ -1,5 +1,6 @@
 //! Situations that a reconciler must survive, as far as a plan decides them.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::agents::kind::ChoiceForm;
@@ -9,6 +10,7 @@ use crate::plan::counters::{EXIT_CHANGES, EXIT_DESTRUCTIVE, EXIT_NONE, EXIT_UNKN
 use crate::plan::reason::Reason;
 use crate::plan::text::{Style, render};
 use crate::plan::{Plan, Selection};
+use crate::state::fields::hashes;
 use crate::state::record::EndedHow;
 
 use super::world::{World, globs, name};
@@ -101,6 +103,28 @@ fn c8_a_value_that_becomes_a_reference_is_a_change() {
     let reference = SecretRef::File { path: "/run/token".into(), restart_on_change: false };
     world.wanted("api").env.insert("TOKEN".into(), EnvValue::Secret(reference));
     assert!(matches!(item(&world.plan(), "api").reasons.as_slice(), [Reason::Changed { old: None, new: None, .. }]));
+}
+
+#[test]
+fn only_the_content_of_a_watched_file_counts_and_one_that_cannot_be_read_says_nothing() {
+    let planned = |watched, before: Result<&str, &str>, now: Result<&str, &str>| {
+        let contents = |seen: Result<&str, &str>| {
+            [(PathBuf::from("/run/token"), seen.map(str::to_owned).map_err(str::to_owned))].into()
+        };
+        let mut world = World::new();
+        let reference = SecretRef::File { path: "/run/token".into(), restart_on_change: watched };
+        world.want("api", "claude").env.insert("TOKEN".into(), EnvValue::Secret(reference));
+        world.recorded_alive("api", "claude");
+        let (want, salt) = (world.wanted("api").clone(), world.record("api").salt.clone());
+        world.record("api").fields = hashes(&want, &salt, &contents(before));
+        world.observed.contents = contents(now);
+        item(&world.plan(), "api").action.clone()
+    };
+    assert_eq!(planned(true, Ok("1"), Ok("1")), Action::Unchanged);
+    assert_eq!(planned(false, Ok("1"), Ok("2")), Action::Unchanged);
+    assert!(matches!(planned(true, Ok("1"), Ok("2")), Action::Restart(_)));
+    assert_eq!(planned(true, Ok("1"), Err("cannot read it")), Action::Unknown);
+    assert_eq!(planned(false, Ok("1"), Err("cannot read it")), Action::Unchanged);
 }
 
 #[test]

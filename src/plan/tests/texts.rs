@@ -140,7 +140,11 @@ fn tabs_moves_adoptions_and_notes_read_like_this() {
     world.running("lost", "claude").unrecord("lost");
     world.want("web", "codex").moved_from = Some(name("site"));
     world.recorded_alive("site", "codex");
-    world.record("site").fields = crate::state::fields::hashes(&world.desired.sessions[&name("web")], "salt-site");
+    world.record("site").fields = crate::state::fields::hashes(
+        &world.desired.sessions[&name("web")],
+        "salt-site",
+        &crate::state::fields::Contents::new(),
+    );
     world.record("site").dir.canonical = PathBuf::from("/home/op/src/web");
     world.observed.unmanaged.insert(name("web"), vec!["claude (pid 12)".to_owned()]);
     insta::assert_snapshot!(text(&world), @r"

@@ -29,7 +29,7 @@ pub fn name(text: &str) -> Name {
 }
 
 pub fn id(text: &str) -> SessionId {
-    let bytes = crate::plan::hash::digest("id", &[text]);
+    let bytes = crate::state::digest::short("", ["id", text]);
     SessionId(Uuid::from_u128(u128::from_str_radix(&bytes.repeat(2), 16).unwrap()))
 }
 
@@ -125,6 +125,7 @@ impl World {
                 sessions: BTreeMap::new(),
                 foreign: BTreeMap::new(),
                 dirs: BTreeMap::new(),
+                contents: BTreeMap::new(),
                 unmanaged: BTreeMap::new(),
             },
             recorded: Recorded {
@@ -175,6 +176,7 @@ impl World {
             process: ProcessKey { pid: 100 + i32::try_from(text.len()).unwrap(), start: 5 },
             clients: 0,
             generation: 1,
+            agent: None,
         }
     }
 
@@ -312,7 +314,7 @@ pub fn record(session: &Session) -> Record {
         kind: session.kind.clone(),
         dir: RecordedDir { spelling: session.dir.spelling.clone(), canonical: session.dir.path.clone() },
         fields_version: fields::VERSION,
-        fields: fields::hashes(session, &salt),
+        fields: fields::hashes(session, &salt, &fields::Contents::new()),
         shown: fields::shown(session),
         protect: session.protect,
         hold: None,

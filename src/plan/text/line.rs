@@ -3,8 +3,9 @@
 use crate::plan::Header;
 use crate::plan::action::{Action, ConversationFate, Cost, Item, Mode};
 use crate::plan::reason::Reason;
-use crate::plan::units::{clean, count, day, size, span};
+use crate::plan::units::{count, day, size, span};
 use crate::spec::name::Name;
+use crate::spec::visible::visible;
 
 /// One item in words, foreign text made harmless.
 #[derive(Debug)]
@@ -38,10 +39,10 @@ impl<'a> Line<'a> {
             name: tab.map_or_else(|| item.session.to_string(), |tab| format!("{}:{tab}", item.session)),
             tab,
             kind: item.kind.as_ref().filter(|_| !held && tab.is_none()).map(ToString::to_string).unwrap_or_default(),
-            dir: item.dir.as_ref().filter(|_| placed).map(|dir| clean(dir)).unwrap_or_default(),
+            dir: item.dir.as_ref().filter(|_| placed).map(|dir| visible(dir)).unwrap_or_default(),
             tail: if held { hindrance(item) } else { costs(&item.cost, now_ms) },
             because: String::new(),
-            notes: item.notes.iter().map(|note| clean(note)).collect(),
+            notes: item.notes.iter().map(|note| visible(note)).collect(),
             cost: &item.cost,
             now_ms,
         };
@@ -172,7 +173,7 @@ fn tab(action: &Action) -> Option<&Name> {
 fn costs(cost: &Cost, now_ms: i64) -> String {
     let with = |what: &str, words: &str| match words {
         "" => what.to_owned(),
-        words => format!("{what} ({})", clean(words)),
+        words => format!("{what} ({})", visible(words)),
     };
     let fate = match &cost.conversation {
         ConversationFate::NotTouched => String::new(),
@@ -198,7 +199,7 @@ fn costs(cost: &Cost, now_ms: i64) -> String {
 fn because(item: &Item, header: &Header) -> String {
     let reasons = item.reasons.iter().map(|reason| match reason {
         Reason::Removed if header.sources.len() == 1 => {
-            format!("it was removed from {}", clean(&files(header)))
+            format!("it was removed from {}", visible(&files(header)))
         }
         reason => reason.words(),
     });
@@ -223,7 +224,7 @@ fn hindrance(item: &Item) -> String {
     let ways = obstacles.iter().filter(|_| !reap).filter_map(|reason| reason.way_out(&item.session));
     let ways = ways.collect::<Vec<_>>().join("; ");
     let text = join([words, if nothing { String::new() } else { would }]);
-    clean(&if ways.is_empty() { text } else { format!("{text} ({ways})") })
+    visible(&if ways.is_empty() { text } else { format!("{text} ({ways})") })
 }
 
 fn done(action: &Action) -> String {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::plan::reason::Reason;
-use crate::plan::units::{clean, count, span};
+use crate::plan::units::{count, span};
+use crate::spec::visible::visible;
 use crate::state::fields::Field;
 
 /// Characters of a value that are shown.
@@ -13,7 +14,7 @@ const SHOWN: usize = 200;
 
 /// `reason` as a clause, foreign text made harmless.
 pub(in crate::plan) fn words(reason: &Reason) -> String {
-    clean(&match reason {
+    visible(&match reason {
         Reason::NotRunning => "it is not running".to_owned(),
         Reason::Exited { status, ago } => format!("it exited with status {status}{}", before(*ago)),
         Reason::Killed { signal, ago } => format!("it was killed by {}{}", signal_name(*signal), before(*ago)),

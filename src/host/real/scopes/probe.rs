@@ -8,10 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::super::Machine;
-use super::super::command::{readable, run};
+use super::super::command::run;
 use super::Tools;
 use crate::host::process::Signal;
 use crate::host::scope::{ScopeError, ScopeSupport, Scopes};
+use crate::spec::visible::visible;
 
 /// How long the whole proof may take.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -24,6 +25,13 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// systemd 254 brought `--expand-environment`, and with it the expansion of `$` in arguments.
 const EXPANDS_SINCE: u32 = 254;
+
+/// systemd 253 gave scopes an out-of-memory policy (Debian's 252.38 has it too), and with it the habit of ending a whole
+/// scope when the kernel kills one process of it for its memory (systemd.scope(5)).
+const OOM_POLICY_SINCE: u32 = 252;
+
+/// The policy that leaves the rest of the scope alone.
+const OOM_POLICY: &str = "--property=OOMPolicy=continue";
 
 impl Machine {
     /// Whether scopes can be used, found out anew.
@@ -48,18 +56,29 @@ impl Machine {
         };
         let mut runner: Vec<String> =
             [program, "--user", "--scope", "--collect", "--quiet"].map(str::to_owned).to_vec();
-        if self.systemd_version(tools)? >= EXPANDS_SINCE {
+        let version = self.systemd_version(tools)?;
+        if version >= EXPANDS_SINCE {
             runner.push("--expand-environment=no".to_owned());
         }
+        if version >= OOM_POLICY_SINCE {
+            let runner = [runner.clone(), vec![OOM_POLICY.to_owned()]].concat();
+            // The manager may be older than its programs.
+            if self.prove_runner(&runner)?.is_none() {
+                return Ok(ScopeSupport::Usable { runner });
+            }
+        }
+        Ok(self.prove_runner(&runner)?.map_or(ScopeSupport::Usable { runner }, ScopeSupport::Unusable))
+    }
+
+    /// `None` when `runner` makes scopes as it should, or why it does not.
+    fn prove_runner(&self, runner: &[String]) -> Result<Option<String>, ScopeError> {
         let unit = format!("farhelm-probe-{}.scope", uuid::Uuid::new_v4());
-        let mut command = Command::new(program);
+        let mut command = Command::new(&runner[0]);
         command.args(&runner[1..]).arg(format!("--unit={unit}")).args(["--", "sleep", SLEEP]);
         self.environment.apply(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-        let child = command.spawn().map_err(|error| ScopeError(format!("cannot start `{program}`: {error}")))?;
-        let mut throwaway = Throwaway(child);
-        self.prove_unit(&mut throwaway, &unit)
-            .map(|verdict| verdict.map_or(ScopeSupport::Usable { runner }, ScopeSupport::Unusable))
+        let child = command.spawn().map_err(|error| ScopeError(format!("cannot start `{}`: {error}", runner[0])))?;
+        self.prove_unit(&mut Throwaway(child), &unit)
     }
 
     /// `None` when everything went as it should, or why scopes are unusable.
@@ -121,7 +140,7 @@ impl Throwaway {
         if let Some(stderr) = self.0.stderr.take() {
             let _ = stderr.take(4096).read_to_end(&mut words);
         }
-        let words = readable(String::from_utf8_lossy(&words).trim());
+        let words = visible(String::from_utf8_lossy(&words).trim());
         Some(if words.is_empty() { status.to_string() } else { words })
     }
 }

@@ -9,10 +9,11 @@ use std::time::Duration;
 use rustix::fs::MemfdFlags;
 
 use super::super::Machine;
-use super::super::command::{Output, RunError, readable, run};
+use super::super::command::{Output, RunError, run};
 use super::script::Script;
 use super::{check_socket_dir, complaints};
 use crate::host::tmux::{Socket, TmuxError};
+use crate::spec::visible::visible;
 
 /// Oldest version that has what is used here.
 const OLDEST: (u32, u32) = (3, 2);
@@ -110,12 +111,12 @@ impl Machine {
         let output = run(&mut command, self.tmux.timeout, 4096).map_err(|error| self.no_answer(error))?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let verdict = if new_enough(&text) {
-            Ok(readable(&text))
+            Ok(visible(&text))
         } else {
             Err(TmuxError::NotUsable(format!(
                 "`{}` says it is `{}`; tmux {}.{} or newer is needed",
                 self.tmux.path.display(),
-                readable(&text),
+                visible(&text),
                 OLDEST.0,
                 OLDEST.1
             )))

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::host::tmux::{Pane, PaneEnd, PaneId, Panes, StampText, TmuxSession};
+use crate::spec::visible::visible;
 
 /// One line a pane. The stamps use an alphabet without `|`, and a session's name may hold anything and is last.
 /// `pane_current_path` and its like would cost the server a look into `/proc` for each pane.
@@ -28,7 +29,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Panes>, String> {
     let mut seen = BTreeSet::new();
     for line in text.lines() {
         let (server, pane) = parse_line(line).ok_or_else(|| {
-            let line: String = super::super::command::readable(line).chars().take(120).collect();
+            let line: String = visible(line).chars().take(120).collect();
             format!(
                 "it lists a pane in a way that is not understood: `{line}`; were its @farhelm_ options set by hand?"
             )
