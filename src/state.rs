@@ -14,6 +14,7 @@ pub mod memory;
 pub mod owner;
 pub mod rebuild;
 pub mod record;
+pub mod reports;
 pub mod stamp;
 pub mod store;
 

@@ -46,13 +46,13 @@ pub(super) fn new_key() -> String {
 
 /// The bearer token of a session under `key`.
 #[must_use]
-pub(super) fn token(key: &str, id: SessionId) -> String {
+pub(crate) fn token(key: &str, id: SessionId) -> String {
     hex(&digest(&[b"farhelm token 1", key.as_bytes(), id.to_string().as_bytes()]))
 }
 
 /// Whether `text` is a key.
 #[must_use]
-pub(super) fn is_key(text: &str) -> bool {
+pub(crate) fn is_key(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
