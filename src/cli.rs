@@ -38,6 +38,9 @@ use exit::Exit;
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(done) = internal::hook(std::env::args_os()) {
+        return done;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

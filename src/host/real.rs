@@ -17,6 +17,8 @@ mod scopes;
 mod testing;
 mod tmux;
 
+pub(super) use clock::now;
+pub(super) use processes::{boot, process};
 pub use tmux::socket;
 
 use clock::Signals;

@@ -29,7 +29,7 @@ impl Clock for Machine {
 }
 
 /// The present moment.
-pub(super) fn now() -> Moment {
+pub(in crate::host) fn now() -> Moment {
     let millis = |id| {
         let time = clock_gettime(id);
         time.tv_sec * 1000 + time.tv_nsec / 1_000_000
