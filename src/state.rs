@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod events;
+pub mod extensions;
 pub mod fields;
 pub mod hold;
 pub mod launch_files;
