@@ -6,6 +6,7 @@
 pub mod digest;
 pub mod error;
 pub mod events;
+pub mod extensions;
 pub mod fields;
 pub mod hold;
 pub mod launch_files;
@@ -15,6 +16,7 @@ pub mod memory;
 pub mod owner;
 pub mod rebuild;
 pub mod record;
+pub mod reports;
 mod reserve;
 pub mod stamp;
 pub mod store;

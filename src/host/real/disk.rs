@@ -2,10 +2,10 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::Machine;
@@ -33,6 +33,15 @@ impl Disk for Machine {
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
         file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+    }
+
+    fn head(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+        let failed = |error| fault("read", path, &error);
+        let file = open(OpenOptions::new().read(true), path, OFlags::NONBLOCK).map_err(failed)?;
+        plain(&file).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<String>, DiskError> {
@@ -90,12 +99,40 @@ impl Disk for Machine {
         }
     }
 
+    fn move_file(&self, from: &Path, to: &Path, replace: bool) -> Result<(), DiskError> {
+        let flags = if replace { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+        renameat_with(CWD, from, CWD, to, flags).map_err(|error| fault("rename", from, &error.into()))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        let remove = || {
+            for entry in fs::read_dir(dir)? {
+                fs::remove_file(entry?.path())?;
+            }
+            fs::remove_dir(dir)
+        };
+        match remove() {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fault("remove", dir, &error)),
+            _ => Ok(()),
+        }
+    }
+
     fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {
         let resolve = || {
             let path = fs::canonicalize(dir)?;
             if fs::metadata(&path)?.is_dir() { Ok(path) } else { Err(Errno::NOTDIR.into()) }
         };
         resolve().map_err(|error| fault("resolve", dir, &error))
+    }
+
+    fn only_root_writes(&self, dir: &Path) -> Result<bool, DiskError> {
+        let look = || {
+            let dir = fs::canonicalize(dir)?;
+            let roots =
+                |part: &Path| fs::symlink_metadata(part).map(|meta| meta.uid() == 0 && meta.mode() & 0o022 == 0);
+            dir.ancestors().try_fold(true, |so_far, part| Ok(so_far && roots(part)?))
+        };
+        look().map_err(|error| fault("look at", dir, &error))
     }
 
     fn lock(&self, path: &Path, holder: &str) -> Result<Locked, DiskError> {
