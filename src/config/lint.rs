@@ -49,10 +49,11 @@ fn shell_word(argument: &str) -> Option<String> {
     })
 }
 
-/// Which of the session's choices an explicit resume command does not repeat.
+/// Which of the session's choices, and of the kind's own arguments, an explicit resume command does not repeat.
 pub fn unrepeated(context: &Context<'_>, layers: &Layers, kind: &Kind, settings: &Settings, resume: &[String]) {
     let choices = settings.choices();
-    let missing = choice::unrepeated(kind, &choices, resume);
+    let mut missing = choice::unrepeated(kind, &choices, resume);
+    missing.extend(kind.args.iter().map(String::as_str).filter(|arg| !resume.iter().any(|word| word == arg)));
     if !missing.is_empty() {
         let message = format!("this resume command is run as written, and does not repeat {}", listed(missing, "and"));
         context.report(context.draft(layers, &["resume".into()], message).into_warning());

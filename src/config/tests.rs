@@ -425,6 +425,9 @@ fn what_is_legal_and_surely_not_meant_is_warned_about() {
     assert_eq!(warnings(shell), [""; 0]);
     let resume = "sessions: {s: {profile: p, dir: /, model: opus, permissions: yolo}}\nprofiles: {p: {extends: claude, resume: [claude, --yolo, --resume, '{conversation}']}}";
     assert!(has(&warnings(resume), "does not repeat `model`"));
+    let own = "kinds: {codex: {args: [-c, no-daemon]}}
+sessions: {s: {kind: codex, invocation: [w, codex], resume: [w, codex, -c, x, resume, '{conversation}'], dir: /}}";
+    assert!(has(&warnings(own), "does not repeat `no-daemon`"));
 }
 
 #[test]

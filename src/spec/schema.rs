@@ -189,6 +189,16 @@ mod tests {
     }
 
     #[test]
+    fn the_data_of_a_kind_is_all_of_its_types() {
+        let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<crate::agents::kind::Kind>();
+        let schema = schema.to_value();
+        let types = schema["definitions"].as_object().unwrap().keys().map(String::as_str);
+        let mut types: Vec<&str> = types.filter(|name| *name != "Name").chain(["Kind"]).collect();
+        types.sort_unstable();
+        assert_eq!(types, KIND_DATA);
+    }
+
+    #[test]
     fn values_may_be_templates_and_nothing_may_be_null() {
         let text = fleet().to_string();
         assert!(!text.contains("null"), "{text}");
