@@ -8,6 +8,7 @@ pub mod conversation;
 pub mod look;
 pub mod observed;
 pub mod reading;
+pub mod reports;
 pub mod strays;
 
 mod ending;

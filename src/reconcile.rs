@@ -14,5 +14,6 @@ pub mod ledger;
 pub mod opening;
 pub mod pass;
 pub mod reap;
+mod reports;
 pub mod scopes;
 pub mod terminals;

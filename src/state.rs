@@ -9,6 +9,7 @@ pub mod events;
 pub mod extensions;
 pub mod fields;
 pub mod hold;
+pub mod identity;
 pub mod launch_files;
 pub mod layout;
 pub mod lock;

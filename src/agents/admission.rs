@@ -6,12 +6,11 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::host::clock::Moment;
 use crate::host::disk::Disk;
-use crate::host::process::{BootId, ProcessKey};
+use crate::state::identity::Identity;
 use crate::state::record::Launch;
 use crate::state::reports::{MAX_LINKS, MAX_PATH, MAX_WORD, Report, Slot};
 
@@ -20,35 +19,6 @@ use super::evidence::{self, Finding, Sought};
 use super::kind::Kind;
 use super::kind::reports::{Doing, EvidenceRule, NEW, Reports};
 use super::slots;
-
-/// A conversation as its agent reported it: what a record keeps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// Its id: what it was verified to be, or, before that, what was reported.
-    pub id: String,
-    /// The id in the report; another than `id` where the agent has two.
-    pub reported: String,
-    /// The files that reports of it named, the latest first.
-    #[serde(default)]
-    pub transcripts: Vec<PathBuf>,
-    /// Why it was begun or taken up.
-    #[serde(default)]
-    pub source: Option<String>,
-    /// The launch it was reported from.
-    pub generation: u32,
-    /// The boot.
-    pub boot: BootId,
-    /// When.
-    pub at: Moment,
-    /// Who reported it.
-    pub reporter: ProcessKey,
-    /// Its evidence was found once.
-    #[serde(default)]
-    pub seen: bool,
-    /// A prompt was given.
-    #[serde(default)]
-    pub prompted: bool,
-}
 
 /// The most files that are kept of one conversation.
 const MAX_TRANSCRIPTS: usize = 3;

@@ -74,9 +74,6 @@ pub struct Kind {
     /// Base names of the first argument behind an interpreter and its flags, where `comm` does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argv1_names: Vec<String>,
-    /// The kind reports activity, so that `update.when: idle` is its default.
-    #[serde(default)]
-    pub reports_activity: bool,
     /// The keys that interrupt it and end it. Data for later: no keys are sent so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Keys>,
@@ -163,7 +160,6 @@ impl Kind {
             process_names: Vec::new(),
             argv0_names: Vec::new(),
             argv1_names: Vec::new(),
-            reports_activity: false,
             keys: None,
             dialogs: BTreeMap::new(),
             screen: BTreeMap::new(),
@@ -223,7 +219,13 @@ impl Kind {
     /// A conversation's id comes to be known: farhelm assigns it, or the agent reports it.
     #[must_use]
     pub fn identifies(&self) -> bool {
-        self.conversation.as_ref().is_some_and(|forms| self.reports_activity || !forms.assign.is_empty())
+        self.conversation.as_ref().is_some_and(|forms| self.reports.is_some() || !forms.assign.is_empty())
+    }
+
+    /// It reports what it does, so that `update.when: idle` is its default where it has its hook.
+    #[must_use]
+    pub fn reports_activity(&self) -> bool {
+        self.reports.as_ref().is_some_and(|reports| !reports.activity.is_empty())
     }
 
     /// Whether a process is this agent, by its `comm` and its arguments as far as they could be read.

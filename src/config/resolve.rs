@@ -77,7 +77,11 @@ impl Resolver<'_, '_> {
         let session = Session {
             name: name.clone(),
             profile,
-            update: settings.update.as_ref().and_then(|update| update.when).unwrap_or(default_update(known)),
+            update: settings
+                .update
+                .as_ref()
+                .and_then(|update| update.when)
+                .unwrap_or(default_update(known, settings.hooks.unwrap_or_default() == Hooks::On)),
             on_lost_conversation: settings.on_lost_conversation.unwrap_or(default_on_lost(known)),
             kind,
             invocation,
@@ -306,8 +310,8 @@ impl Settings {
     }
 }
 
-fn default_update(kind: &Kind) -> UpdateWhen {
-    if kind.reports_activity { UpdateWhen::Idle } else { UpdateWhen::Now }
+fn default_update(kind: &Kind, hooks: bool) -> UpdateWhen {
+    if hooks && kind.reports_activity() { UpdateWhen::Idle } else { UpdateWhen::Now }
 }
 
 fn default_on_lost(kind: &Kind) -> OnLost {

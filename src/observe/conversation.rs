@@ -1,53 +1,154 @@
-//! What is known of a session's conversation by the record alone: nothing outside is asked.
+//! The evidence of each session's conversation: what the record says, and, where a decision may need it, the exact file
+//! that its agent named.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::agents::evidence::{self, Finding};
+use crate::agents::kind::Kind;
+use crate::config::desired::{Desired, EnvValue, Session};
+use crate::host::disk::Disk;
 use crate::spec::name::Name;
+use crate::state::fields::{self, Field};
+use crate::state::identity::Identity;
 use crate::state::record::{EndedHow, Phase, Provenance, Record, Recorded, SessionId};
 
 use super::observed::{AgentSeen, Evidence, Observed, Seen};
+use super::reports;
+
+/// What is needed to look for evidence.
+pub struct Ask<'a> {
+    /// The fleet.
+    pub desired: &'a Desired,
+    /// Look at the conversations of running, unchanged sessions too.
+    pub thorough: bool,
+    /// The account's home directory, as this process has it.
+    pub home: Option<&'a str>,
+}
 
 /// Adds the evidence of every recorded conversation, and of those that wanted sessions left in tombstones.
-pub fn add<'a>(observed: &mut Observed, recorded: &Recorded, wanted: impl Iterator<Item = &'a Name>) {
-    for record in recorded.records.values() {
+pub fn add<'k>(
+    disk: &dyn Disk,
+    ask: &Ask<'_>,
+    observed: &mut Observed,
+    recorded: &Recorded,
+    kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
+) {
+    let taken = reports::taken(recorded);
+    let look = |record: &Record| match kind_of(&record.kind).map(|kind| evidence(disk, ask, kind, record)) {
+        Some(evidence) => evidence,
+        None => of_record(record),
+    };
+    for (name, record) in &recorded.records {
+        let Some(seen) = observed.sessions.get(&record.id) else { continue };
+        let evidence = match taken.get(name) {
+            Some(owner) => Evidence::TakenBy(owner.clone()),
+            None if ask.thorough || !plainly_running(ask, seen, record, &observed.contents) => look(record),
+            None => Evidence::Unread,
+        };
         if let Some(seen) = observed.sessions.get_mut(&record.id) {
-            seen.conversation = evidence(record);
+            seen.conversation = evidence;
         }
     }
     let recorded_ids: BTreeSet<SessionId> = recorded.records.values().map(|record| record.id).collect();
     for (_, seen) in observed.sessions.iter_mut().filter(|(id, _)| !recorded_ids.contains(id)) {
-        let stamp = seen.stamp.as_ref();
-        seen.conversation = known(stamp.and_then(|stamp| stamp.conversation.as_ref().and(stamp.provenance)));
+        seen.conversation = match seen.stamp.as_ref().map(|stamp| (&stamp.conversation, stamp.provenance)) {
+            Some((Some(id), Some(Provenance::Reported))) => Evidence::Verified(id.clone()),
+            Some((Some(_), Some(Provenance::Assigned))) => Evidence::Assigned,
+            _ => Evidence::None,
+        };
     }
-    for name in wanted.filter(|name| !recorded.records.contains_key(*name)) {
+    for name in ask.desired.sessions.keys().filter(|name| !recorded.records.contains_key(*name)) {
         if let Some(tombstone) = recorded.tombstones.get(name) {
             let buried = &tombstone.record;
+            let evidence = look(buried);
             let seen = observed.sessions.entry(buried.id).or_insert_with(|| Seen::without_pane(AgentSeen::Absent));
-            seen.conversation = evidence(buried);
+            seen.conversation = evidence;
         }
     }
 }
 
-/// An id that farhelm assigned is only that until the agent reports it. Where no launch ever reached its program,
-/// nothing can have been said.
-fn evidence(record: &Record) -> Evidence {
-    let Some(conversation) = &record.conversation else { return Evidence::None };
-    // Launches before the last fresh one were of an earlier conversation.
-    let begun = record.launches.iter().rposition(|launch| !launch.resumed).unwrap_or(0);
-    let never_ran = record.launches[begun..].iter().all(|launch| {
-        let failed = launch.ended.as_ref().is_some_and(|ended| matches!(ended.how, EndedHow::LaunchFailed(_)));
-        failed || launch.phase < Phase::Running
-    });
-    match conversation.provenance {
-        Provenance::Assigned if never_ran => Evidence::NeverPrompted,
-        provenance => known(Some(provenance)),
+/// A running session as the files want it: no decision needs its conversation.
+fn plainly_running(ask: &Ask<'_>, seen: &Seen, record: &Record, contents: &fields::Contents) -> bool {
+    let wanted = ask.desired.sessions.get(&record.name);
+    matches!(seen.agent, AgentSeen::Alive(_) | AgentSeen::Launching { .. })
+        && wanted.is_some_and(|session| {
+            record.fields_version == fields::VERSION && record.fields == fields::hashes(session, &record.salt, contents)
+        })
+}
+
+/// What is known without a look outside.
+fn of_record(record: &Record) -> Evidence {
+    match record.conversation.as_ref().map(|conversation| conversation.provenance) {
+        None => Evidence::None,
+        Some(Provenance::Assigned) if never_ran(record) => Evidence::NeverPrompted,
+        Some(Provenance::Assigned) => Evidence::Assigned,
+        Some(Provenance::Reported) => Evidence::Unreadable(format!("kind `{}` is not known any more", record.kind)),
     }
 }
 
-fn known(provenance: Option<Provenance>) -> Evidence {
-    match provenance {
-        None => Evidence::None,
-        Some(Provenance::Assigned) => Evidence::Assigned,
-        Some(Provenance::Reported) => Evidence::Pending("reports are not verified by this version".to_owned()),
+/// Whether no launch of the present conversation ever reached its program: nothing can have been said in it.
+fn never_ran(record: &Record) -> bool {
+    // Launches before the last fresh one were of an earlier conversation.
+    let begun = record.launches.iter().rposition(|launch| !launch.resumed).unwrap_or(0);
+    record.launches[begun..].iter().all(|launch| {
+        let failed = launch.ended.as_ref().is_some_and(|ended| matches!(ended.how, EndedHow::LaunchFailed(_)));
+        failed || launch.phase < Phase::Running
+    })
+}
+
+fn evidence(disk: &dyn Disk, ask: &Ask<'_>, kind: &Kind, record: &Record) -> Evidence {
+    let Some(conversation) = record.conversation.as_ref().filter(|known| known.provenance == Provenance::Reported)
+    else {
+        return of_record(record);
+    };
+    let (Some(identity), Some(reports)) = (&record.identity, &kind.reports) else {
+        // Rebuilt from a stamp, which holds the id alone. It was verified when it was reported, and an agent that does
+        // not find an id says so and ends (seen of every kind that reports); it begins nothing new.
+        return Evidence::Verified(conversation.id.clone());
+    };
+    let root = moved_root(ask, kind, record)
+        .and_then(|env| evidence::root(reports.evidence, |name| env.get(name).map(String::as_str)));
+    of_finding(identity, identity.verify(reports.evidence, root.as_deref(), disk))
+}
+
+fn of_finding(identity: &Identity, finding: Finding) -> Evidence {
+    match finding {
+        Finding::Verified { target, .. } => Evidence::Verified(target),
+        Finding::NeverPrompted => Evidence::NeverPrompted,
+        Finding::Pending(words) => Evidence::Pending(words),
+        Finding::Missing(words) if identity.transcripts.is_empty() => {
+            Evidence::Missing(format!("{words} (reported in launch {})", identity.generation))
+        }
+        Finding::Missing(words) => Evidence::Missing(words),
+        Finding::Changed(words) => Evidence::Changed(words),
+        Finding::Unreadable(words) => Evidence::Unreadable(words),
+    }
+}
+
+/// The variables that say where the agent will look, when they may differ from those it was launched with.
+fn moved_root(ask: &Ask<'_>, kind: &Kind, record: &Record) -> Option<BTreeMap<String, String>> {
+    let session = ask.desired.sessions.get(&record.name)?;
+    let names = &kind.conversation.as_ref()?.home_env;
+    let set = names.iter().any(|name| session.env.contains_key(name));
+    let was_set = names.iter().any(|name| record.fields.contains_key(&Field::Env(name.clone())));
+    if !set && !was_set {
+        return None;
+    }
+    let mut env: BTreeMap<String, String> =
+        names.iter().filter_map(|name| Some((name.clone(), literal(session, name)?.to_owned()))).collect();
+    // A secret's value is not read for this: where it alone decides, the file stays where it was reported.
+    if names.iter().any(|name| session.env.contains_key(name) && !env.contains_key(name)) {
+        return None;
+    }
+    if let Some(home) = ask.home {
+        env.entry("HOME".to_owned()).or_insert_with(|| home.to_owned());
+    }
+    Some(env)
+}
+
+fn literal<'s>(session: &'s Session, name: &str) -> Option<&'s str> {
+    match session.env.get(name)? {
+        EnvValue::Literal(value) => Some(value),
+        EnvValue::Secret(_) => None,
     }
 }

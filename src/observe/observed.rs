@@ -155,12 +155,14 @@ pub enum DirSeen {
 /// Whether a session's conversation can be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
+    /// It was not looked at: no decision needs it.
+    Unread,
     /// The kind has no conversations, or none was ever stored.
     None,
     /// There is an id, and provably no prompt was ever given: nothing is lost by a fresh start.
     NeverPrompted,
-    /// The exact evidence was found.
-    Verified,
+    /// The exact evidence was found; by this it is resumed, the value of `{conversation}`.
+    Verified(String),
     /// Found, but only assigned at launch, never reported by the agent.
     Assigned,
     /// Not there yet; it may come.
@@ -169,6 +171,8 @@ pub enum Evidence {
     Missing(String),
     /// It is there and is another's.
     Changed(String),
+    /// It could not be looked at: nothing is known of it.
+    Unreadable(String),
     /// Another session's newer report owns it.
     TakenBy(Name),
 }

@@ -48,7 +48,7 @@ pub fn prompt_hash(salt: &str, prompt: &str) -> String {
 pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
     let Wanted { subject, want, inputs, .. } = wanted;
     let told_fresh = subject.again && inputs.request.fresh;
-    let fresh = Mode::Fresh { prompt: delivers(want, subject.memory.as_ref(), told_fresh) };
+    let fresh = Mode::Fresh { prompt: delivers(want, subject.memory.as_ref(), told_fresh || unprompted(subject)) };
     let plain = |mode, fate| Start { mode, fate, obstacle: None, restored: false };
     let Some(forms) = subject.kind.and_then(|kind| kind.conversation.as_ref()) else {
         let again = subject.memory.is_some() && want.resume.is_some() && !told_fresh;
@@ -66,7 +66,7 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
         }
         Found::Keep(_, conversation) => plain(fresh, ConversationFate::Lost(units::short(&conversation))),
         Found::Nothing(Some(conversation)) if subject.memory.is_some() && !told_fresh => {
-            let prompt = delivers(want, Some(past), false);
+            let prompt = delivers(want, Some(past), unprompted(subject));
             plain(Mode::SameId { conversation, prompt }, ConversationFate::NothingToLose)
         }
         Found::Nothing(_) => plain(fresh, ConversationFate::NothingToLose),
@@ -81,12 +81,20 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
     }
 }
 
-/// Whether a fresh start delivers the prompt: when it was not delivered yet, changed since, or `--fresh` asks for it.
-fn delivers(want: &Session, past: Option<&Memory<'_>>, told_fresh: bool) -> bool {
+/// Whether the agent reported its conversation and no prompt, and has written nothing of it: the prompt that its launch
+/// carried never reached it.
+fn unprompted(subject: &Subject<'_>) -> bool {
+    let identity = subject.memory.as_ref().and_then(|memory| memory.record?.identity.as_ref());
+    let never = subject.seen.is_some_and(|seen| seen.conversation == Evidence::NeverPrompted);
+    never && identity.is_some_and(|identity| !identity.prompted)
+}
+
+/// Whether a fresh start delivers the prompt: when it was not delivered yet, changed since, or `anew` it is to be.
+fn delivers(want: &Session, past: Option<&Memory<'_>>, anew: bool) -> bool {
     let Some(prompt) = &want.prompt else { return false };
     match past {
         None => true,
-        Some(_) if told_fresh => true,
+        Some(_) if anew => true,
         // Stamps do not say what was delivered, nor does a record rebuilt from them: better not at all than twice.
         Some(past) if past.shown().is_none_or(Shown::is_empty) && past.prompt_delivered.is_none() => false,
         Some(past) => past.prompt_delivered != Some(prompt_hash(past.salt, prompt).as_str()),
@@ -120,26 +128,27 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
         Some(seen) => &seen.conversation,
         None => return unspoilt(format!("conversation {id} was not looked at")),
     };
-    let confirmed = match evidence {
+    let target = match evidence {
         Evidence::None if live => return unspoilt("no conversation was reported; this one would be lost".to_owned()),
         Evidence::None if past.prompt_delivered.is_some() => {
             return spoilt("it was prompted, and no conversation was ever reported".to_owned());
         }
         Evidence::None => return Found::Nothing(None),
         Evidence::NeverPrompted => {
-            let reusable = !forms.assign.is_empty()
-                && matches!(past.known, Some((Provenance::Assigned, _)))
-                && !changes::differs(changed, &Field::Kind);
+            let reusable = !forms.assign.is_empty() && !changes::differs(changed, &Field::Kind);
             return Found::Nothing(past.conversation.filter(|_| reusable).map(str::to_owned));
         }
+        Evidence::Unread => return unspoilt(format!("conversation {id} was not looked at")),
+        Evidence::Unreadable(words) => return unspoilt(format!("conversation {id} cannot be looked at: {words}")),
         Evidence::Pending(words) => return spoilt(format!("conversation {id} is not stored yet: {words}")),
         Evidence::Missing(words) => return spoilt(format!("conversation {id} cannot be found: {words}")),
         Evidence::Changed(words) => return spoilt(format!("conversation {id} is not what it was: {words}")),
         Evidence::TakenBy(other) => return unspoilt(format!("conversation {id} taken by {other}")),
-        Evidence::Verified => true,
-        Evidence::Assigned => false,
+        Evidence::Verified(target) => Some(target.as_str()),
+        Evidence::Assigned => None,
     };
-    let Some(conversation) = past.conversation else {
+    let confirmed = target.is_some();
+    let Some(conversation) = target.or(past.conversation) else {
         return unspoilt("its conversation is not recorded".to_owned());
     };
     let elsewhere = matches!(subject.dir, Some(DirSeen::Present(dir)) if past.canonical.is_some_and(|old| old != dir));

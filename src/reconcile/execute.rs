@@ -9,12 +9,14 @@ use crate::host::scope::ScopeSupport;
 use crate::host::secrets::Fetcher;
 use crate::host::tmux::{PaneId, Place, Socket, StampText};
 use crate::observe::observed::{AgentSeen, Observed, Seen, ServerSeen, TabSeen};
+use crate::observe::reports::{Judged, Outcome};
 use crate::plan::action::{Action, Item, Mode};
 use crate::plan::prompt_hash;
 use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::rebuild::{self, PaneFacts};
 use crate::state::record::{Ended, EndedHow, Record, SessionId, TabRecord};
+use crate::state::reports::Slot;
 use crate::state::store::Store;
 
 use super::ending::{self, Round, word};
@@ -181,6 +183,14 @@ impl Execution<'_> {
         ledger.note(to, "move", result.err());
     }
 
+    /// Brings the stamps up to conversations that were just reported. One that fails is brought up by its next launch.
+    pub fn restamp_reported(&self, judged: &[Judged], ledger: &Ledger<'_>) {
+        let starts = judged.iter().filter(|one| one.outcome == Outcome::Accepted && one.found.slot == Slot::Start);
+        for one in starts {
+            let _ = self.restamp(&one.session, ledger);
+        }
+    }
+
     /// Brings the stamps of a session's panes, and its tmux session's name, up to its record.
     fn restamp(&self, name: &Name, ledger: &Ledger<'_>) -> Result<(), String> {
         let Some(record) = ledger.recorded.records.get(name) else { return Ok(()) };
@@ -191,6 +201,8 @@ impl Execution<'_> {
             stamp.fleet.clone_from(&record.fleet);
             stamp.session.clone_from(&record.name);
             stamp.protect = record.protect;
+            stamp.conversation = record.conversation.as_ref().map(|known| known.id.clone());
+            stamp.provenance = record.conversation.as_ref().map(|known| known.provenance);
             stamp.sources.clone_from(&record.sources);
             let stamps: [(PaneId, StampText); 1] = [(terminal.pane.id.clone(), stamp.write())];
             self.host.stamp(&terminal.socket, &stamps).map_err(|error| error.to_string())?;

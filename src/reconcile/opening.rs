@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::agents::argv::{self, Slots, Start};
+use crate::agents::inject::{self, HookChoices, Launching, Skip};
 use crate::agents::{assign, catalogue, choice};
 use crate::config::desired::{Desired, Dir, Session};
 use crate::host::Host;
@@ -15,10 +16,11 @@ use crate::host::tmux::{OpenPane, Place, Socket};
 use crate::plan::action::Mode;
 use crate::plan::{prompt_hash, tabs};
 use crate::spec::name::Name;
+use crate::state::extensions;
 use crate::state::fields;
 use crate::state::launch_files::{self, Before, LaunchFiles, LaunchSpec};
 use crate::state::record::{
-    Conversation, Launch, MAX_LAUNCHES, Phase, Provenance, RECORD_VERSION, Record, RecordedDir, SessionId,
+    Conversation, HookState, Launch, MAX_LAUNCHES, Phase, Provenance, RECORD_VERSION, Record, RecordedDir, SessionId,
 };
 use crate::state::stamp::Stamp;
 use crate::state::store::Store;
@@ -72,9 +74,10 @@ impl Workshop<'_> {
         let id = record.id;
         let generation = record.generation() + 1;
         let minted = self.conversation(session, mode, &mut record);
-        let argv = self.argv(session, mode, minted.as_deref(), &dir)?;
+        let mut argv = self.argv(session, mode, minted.as_deref(), &dir)?;
         let mut env = self.environment(session, &dir)?;
         env.extend(secrets.into_iter().map(|(name, value)| (name, value.expose().to_owned())));
+        let hook = self.hook(session, (id, generation), &mut argv, &mut env);
         let resumed = matches!(mode, Mode::Resume { .. } | Mode::Verbatim);
         let before = session.before_launch.as_ref().filter(|before| before.always || !resumed);
         let before_launch = before.map(|before| Before {
@@ -103,6 +106,7 @@ impl Workshop<'_> {
             scoped,
             resumed,
             prompt,
+            hook,
             ended: None,
         });
         let surplus = record.launches.len().saturating_sub(MAX_LAUNCHES);
@@ -188,6 +192,7 @@ impl Workshop<'_> {
                 let id = kind.and_then(|kind| assign::mint(kind, &session.invocation));
                 let at = self.host.now();
                 record.conversation = id.clone().map(|id| Conversation { id, provenance: Provenance::Assigned, at });
+                record.identity = None;
                 id
             }
         }
@@ -208,6 +213,42 @@ impl Workshop<'_> {
             Mode::Verbatim => Start::Verbatim,
         };
         argv::compose(kind, session, &start, &Slots { cwd: text(dir)? }).map_err(|error| error.to_string())
+    }
+
+    /// Gives the launch its hook, last of all; a launch that cannot have it runs without.
+    fn hook(
+        &self,
+        session: &Session,
+        (id, generation): (SessionId, u32),
+        argv: &mut Vec<String>,
+        env: &mut BTreeMap<String, String>,
+    ) -> HookState {
+        let Some(kind) = self.desired.kinds.get(&session.kind) else { return HookState::None };
+        let extensions = self.store.layout().extensions();
+        let refused = inject::settings_refused(kind, self.host, &extensions);
+        let launching = Launching {
+            kind,
+            wanted: session.hooks,
+            choices: HookChoices::default(),
+            farhelm: &self.setup.farhelm,
+            session: id,
+            generation,
+            argv,
+            env,
+            extensions: &extensions,
+            settings_refused: refused.as_deref(),
+        };
+        let injected = match inject::inject(&launching) {
+            Ok(injected) => injected,
+            Err(Skip::None(_)) => return HookState::None,
+            Err(skip) => return HookState::Skipped(skip.to_string()),
+        };
+        if let Err(error) = extensions::keep(self.host, &injected.files) {
+            return HookState::Skipped(error.to_string());
+        }
+        argv.extend(injected.argv);
+        env.extend(injected.env);
+        HookState::Given
     }
 
     /// What the kind's data asks for. The session's own variables come over it.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::agents::catalogue;
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
@@ -14,6 +15,7 @@ use crate::observe::conversation;
 use crate::observe::look::{self, Ask};
 use crate::observe::observed::{AgentSeen, Observed, Seen};
 use crate::observe::reading::Reading;
+use crate::observe::reports::{self, Judged};
 use crate::plan::action::{Action, Item};
 use crate::plan::decide;
 use crate::plan::reason::Reason;
@@ -30,6 +32,7 @@ use super::complete::{complete, renew_hashes};
 use super::cost;
 use super::execute::Execution;
 use super::ledger::{Author, Done, Ledger};
+use super::reports::settle;
 
 /// More passes than this in one apply mean that something is undone as fast as it is done.
 const MAX_PASSES: usize = 12;
@@ -57,6 +60,10 @@ pub struct Setup {
     pub inside: Option<SessionId>,
     /// Look for agents that are not ours in the sessions' directories.
     pub unmanaged: bool,
+    /// Look at the conversations of sessions that run as they should, too.
+    pub thorough: bool,
+    /// The account's home directory, as the environment says.
+    pub home: Option<String>,
     /// The commit the fleet files are at.
     pub revision: Option<String>,
 }
@@ -70,6 +77,8 @@ pub struct Situation {
     pub observed: Observed,
     /// Records that differ from what is on disk.
     pub changed: Vec<Name>,
+    /// What came of the reports that were found.
+    pub judged: Vec<Judged>,
 }
 
 /// What an apply came to.
@@ -180,9 +189,15 @@ impl<'a> Reconciler<'a> {
             marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };
         observed.contents = Fetcher::new().contents(desired.sessions.values());
-        let changed = complete(&mut recorded, &observed, &executed);
-        conversation::add(&mut observed, &recorded, desired.sessions.keys());
-        Ok(Situation { recorded, observed, changed })
+        let before = recorded.records.clone();
+        complete(&mut recorded, &observed, &executed);
+        let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));
+        let judged = reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
+        let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };
+        conversation::add(self.host, &ask, &mut observed, &recorded, &kind_of);
+        let changed = recorded.records.iter().filter(|(name, record)| before.get(*name) != Some(record));
+        let changed = changed.map(|(name, _)| name.clone()).collect();
+        Ok(Situation { recorded, observed, changed, judged })
     }
 
     /// The plan of a situation.
@@ -268,7 +283,7 @@ impl<'a> Reconciler<'a> {
         let plan = self.plan(desired, &situation, request);
         self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
         if plan.header.sources_stand {
-            let Situation { recorded, observed, changed } = &mut situation;
+            let Situation { recorded, observed, changed, .. } = &mut situation;
             changed.extend(renew_hashes(recorded, desired, &observed.contents));
         }
         let todo: Vec<&Item> = plan
@@ -296,17 +311,18 @@ impl<'a> Reconciler<'a> {
             fleet: desired.fleet.clone().ok_or(PassError::NoFleet)?,
             revision: self.setup.revision.clone(),
         };
-        let Situation { recorded, observed, changed } = situation;
+        let Situation { recorded, observed, changed, judged } = situation;
         let mut ledger = Ledger::new(self.host, &self.store, (recorded, observed.boot.clone()), author, report);
-        if let Some(first) = changed.first()
-            && let Err(words) = ledger.save(&changed)
-        {
-            ledger.event(first, "record", crate::state::events::Outcome::Failed, Some(&words));
+        let saved = ledger.save(&changed);
+        if let (Some(first), Err(words)) = (changed.first(), &saved) {
+            ledger.event(first, "record", crate::state::events::Outcome::Failed, Some(words));
         }
+        let (host, store, setup) = (self.host, &self.store, self.setup);
+        let execution = Execution { host, store, setup, desired, observed: &observed };
+        execution.restamp_reported(&judged, &ledger);
+        settle(host, store, &judged, saved.is_ok(), &ledger);
         self.thaw(todo, &observed, &mut ledger);
         if !todo.is_empty() {
-            let (host, store, setup) = (self.host, &self.store, self.setup);
-            let execution = Execution { host, store, setup, desired, observed: &observed };
             execution.run(todo, &mut Fetcher::new(), &mut ledger);
         }
         Ok(ledger.done)

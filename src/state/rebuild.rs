@@ -61,6 +61,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         scoped: facts.scoped,
         resumed: false,
         prompt: None,
+        hook: crate::state::record::HookState::None,
         ended: facts.ended,
     };
     // One that could not be read came with no hashes either.
@@ -81,6 +82,8 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         hold: None,
         sources: stamp.sources.clone(),
         conversation: conversation.map(|(id, provenance)| Conversation { id, provenance, at: facts.at }),
+        identity: None,
+        activity: None,
         prompt_delivered: None,
         launches: vec![launch],
         tabs: facts.tabs,

@@ -14,6 +14,7 @@ use crate::host::tmux::{PaneId, Socket};
 use crate::spec::name::Name;
 
 use super::fields::{Fields, Shown};
+use super::identity::{Identity, Said};
 
 /// The version of the record format written by this build. A newer one is refused, an older one is read.
 pub const RECORD_VERSION: u32 = 1;
@@ -70,6 +71,12 @@ pub struct Record {
     /// Its conversation.
     #[serde(default)]
     pub conversation: Option<Conversation>,
+    /// What its agent reported of that conversation; none while it is only assigned.
+    #[serde(default)]
+    pub identity: Option<Identity>,
+    /// What its agent did by the last report that was taken.
+    #[serde(default)]
+    pub activity: Option<Said>,
     /// Hash of the prompt last delivered.
     #[serde(default)]
     pub prompt_delivered: Option<String>,
@@ -112,6 +119,8 @@ impl Record {
             hold: None,
             sources: Vec::new(),
             conversation: None,
+            identity: None,
+            activity: None,
             prompt_delivered: None,
             launches: Vec::new(),
             tabs: BTreeMap::new(),
@@ -223,9 +232,25 @@ pub struct Launch {
     /// Hash of the prompt it carries, if any.
     #[serde(default)]
     pub prompt: Option<String>,
+    /// Whether its agent was given the hook.
+    #[serde(default)]
+    pub hook: HookState,
     /// How it ended.
     #[serde(default)]
     pub ended: Option<Ended>,
+}
+
+/// Whether an agent was given the hook by which it reports.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HookState {
+    /// Its kind has none.
+    #[default]
+    None,
+    /// It was.
+    Given,
+    /// It was not, for this reason.
+    Skipped(String),
 }
 
 /// How far a launch came. Written before the effect it names.

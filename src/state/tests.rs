@@ -69,6 +69,8 @@ pub fn record(number: u128, fleet: &str, session: &str) -> Record {
         hold: None,
         sources: vec!["/etc/fleet.yaml".into()],
         conversation: None,
+        identity: None,
+        activity: None,
         prompt_delivered: None,
         launches: vec![launch(1)],
         tabs: Default::default(),
@@ -92,6 +94,7 @@ pub fn launch(generation: u32) -> Launch {
         scoped: false,
         resumed: false,
         prompt: None,
+        hook: crate::state::record::HookState::None,
         ended: None,
     }
 }

@@ -34,6 +34,7 @@ fn launch(report: &Report, place: usize) -> Launch {
         scoped: false,
         resumed: false,
         prompt: None,
+        hook: farhelm::state::record::HookState::None,
         ended: None,
     }
 }

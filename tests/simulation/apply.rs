@@ -48,6 +48,8 @@ pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option
         inside,
         revision: None,
         unmanaged: false,
+        thorough: false,
+        home: None,
     };
     let run = || {
         let reconciler = Reconciler::new(world, &setup).map_err(|error| error.to_string())?;

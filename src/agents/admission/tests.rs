@@ -4,6 +4,7 @@ use std::path::Path;
 use super::*;
 use crate::agents::catalogue::builtin;
 use crate::agents::kind::reports::START;
+use crate::host::process::{BootId, ProcessKey};
 use crate::host::real::{Machine, Settings};
 use crate::host::tmux::Socket;
 use crate::state::record::Phase;
@@ -39,6 +40,7 @@ fn launch(generation: u32) -> Launch {
         scoped: false,
         resumed: false,
         prompt: None,
+        hook: crate::state::record::HookState::None,
         ended: None,
     }
 }

@@ -58,7 +58,7 @@ pub fn kind(of: &str) -> Kind {
             from_other_dir: of == "codex",
             ..ConversationForms::default()
         }),
-        reports_activity: integrated,
+        reports: if integrated { crate::agents::catalogue::builtin()[&name("claude")].reports.clone() } else { None },
         ..Kind::bare(name(of))
     }
 }
@@ -283,7 +283,7 @@ impl World {
 }
 
 pub fn evidence(of: &str) -> Evidence {
-    if of == "generic" { Evidence::None } else { Evidence::Verified }
+    if of == "generic" { Evidence::None } else { Evidence::Verified("c1".to_owned()) }
 }
 
 pub fn absent() -> Seen {
@@ -320,6 +320,8 @@ pub fn record(session: &Session) -> Record {
         hold: None,
         sources: vec![PathBuf::from("/fleets/fleet.yaml")],
         conversation: integrated.then_some(Conversation { id: uuid, provenance: Provenance::Reported, at }),
+        identity: None,
+        activity: None,
         prompt_delivered: session.prompt.as_ref().map(|prompt| crate::plan::prompt_hash(&salt, prompt)),
         launches: vec![Launch {
             generation: 1,
@@ -334,6 +336,7 @@ pub fn record(session: &Session) -> Record {
             scoped: false,
             resumed: false,
             prompt: None,
+            hook: crate::state::record::HookState::None,
             ended: None,
         }],
         tabs: BTreeMap::new(),

@@ -1,0 +1,173 @@
+//! Judges what agents reported, and brings the records up to it. Files are read and nothing is written: a plan counts
+//! what is pending as a pass would, and a pass that writes settles the files afterwards.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::agents::admission::{self, Refusal, Verdict};
+use crate::agents::kind::Kind;
+use crate::agents::kind::reports::Doing;
+use crate::host::clock::Moment;
+use crate::host::disk::Disk;
+use crate::spec::name::Name;
+use crate::state::identity::Said;
+use crate::state::layout::Layout;
+use crate::state::record::{Conversation, Provenance, Record, Recorded, SessionId};
+use crate::state::reports::reading::{self, Found};
+use crate::state::reports::{Report, Slot};
+
+use super::observed::{Activity, Observed};
+
+/// A turn that has said nothing for so long may have been interrupted, which fires no hook in some agents: then it is not
+/// known what the agent does.
+const SILENT: Duration = Duration::from_secs(15 * 60);
+
+/// What came of one report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The session.
+    pub session: Name,
+    /// Its id.
+    pub id: SessionId,
+    /// The report.
+    pub found: Found,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What is to become of a report's file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It counts, and is in the record now.
+    Accepted,
+    /// It counts for nothing: the code and the words.
+    Refused(&'static str, String),
+    /// It stays, to be judged again or to say what the agent does.
+    Stays,
+}
+
+/// Judges all reports of the recorded sessions; returns what came of them. Records are changed in memory.
+pub fn judge<'k>(
+    disk: &dyn Disk,
+    layout: &Layout,
+    recorded: &mut Recorded,
+    observed: &mut Observed,
+    kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
+) -> Vec<Judged> {
+    let Ok(with_reports) = disk.list(&layout.reports()) else { return Vec::new() };
+    let mut judged = Vec::new();
+    for (name, record) in &mut recorded.records {
+        let Some(kind) = kind_of(&record.kind).filter(|kind| kind.reports.is_some()) else { continue };
+        let mut doings = Vec::new();
+        if with_reports.binary_search(&record.id.to_string()).is_ok() {
+            let found = reading::all(disk, &layout.report_dir(record.id)).unwrap_or_default();
+            for found in found {
+                let outcome = one(kind, record, &found, &mut doings, disk);
+                judged.push(Judged { session: name.clone(), id: record.id, found, outcome });
+            }
+        }
+        doings.extend(record.activity);
+        if let Some(seen) = observed.sessions.get_mut(&record.id) {
+            seen.activity = activity(record, &doings, &observed.at);
+        }
+    }
+    judged
+}
+
+fn one(kind: &Kind, record: &mut Record, found: &Found, doings: &mut Vec<Said>, disk: &dyn Disk) -> Outcome {
+    let report = match &found.report {
+        Ok(report) => report,
+        Err(words) => return Outcome::Refused("unreadable", words.clone()),
+    };
+    let launch = record.launch().cloned();
+    let starts = found.slot == Slot::Start || (found.slot == Slot::Prompt && is_news(record, report));
+    let outcome = if starts {
+        match admission::judge(kind, launch.as_ref(), record.identity.as_ref(), report, disk) {
+            Verdict::Accepted(mut identity) | Verdict::Withdrawn(mut identity) => {
+                // A prompt that was seen stays seen, whichever report of the two came first.
+                identity.prompted |= found.slot == Slot::Prompt;
+                record.conversation =
+                    Some(Conversation { id: identity.id.clone(), provenance: Provenance::Reported, at: identity.at });
+                record.identity = Some(identity);
+                Outcome::Accepted
+            }
+            Verdict::NotYet(_) => Outcome::Stays,
+            Verdict::Refused(refusal) => refused(&refusal),
+        }
+    } else {
+        match admission::comes_from(kind, launch.as_ref(), report) {
+            Ok(true) if found.slot == Slot::Prompt => prompted(record, report),
+            Ok(_) => Outcome::Stays,
+            Err(refusal) => refused(&refusal),
+        }
+    };
+    if !matches!(outcome, Outcome::Refused(..))
+        && let Some((doing, at)) = admission::doing(kind, std::iter::once(report))
+    {
+        let said = Said { doing, at, generation: report.generation };
+        doings.push(said);
+        if outcome == Outcome::Accepted && record.activity.is_none_or(|known| known.at.boot_ms <= at.boot_ms) {
+            record.activity = Some(said);
+        }
+    }
+    outcome
+}
+
+/// A prompt in a conversation of which no start was reported to us: the memory of that report was lost.
+fn is_news(record: &Record, report: &Report) -> bool {
+    record.identity.is_none() && record.conversation.as_ref().is_none_or(|known| known.id == report.conversation)
+}
+
+fn prompted(record: &mut Record, report: &Report) -> Outcome {
+    match &mut record.identity {
+        Some(identity) if identity.reported == report.conversation => {
+            identity.prompted_by(report);
+            Outcome::Accepted
+        }
+        // Its start is still to come.
+        _ => Outcome::Stays,
+    }
+}
+
+fn refused(refusal: &Refusal) -> Outcome {
+    Outcome::Refused(refusal.code(), refusal.to_string())
+}
+
+/// What the agent of the latest launch does, by the newest that it said. No signal is not idleness.
+fn activity(record: &Record, said: &[Said], now: &Moment) -> Activity {
+    let Some(launch) = record.launch().filter(|launch| launch.ended.is_none()) else { return Activity::Unknown };
+    let of_it = said.iter().filter(|said| said.generation == launch.generation && said.at.boot_ms >= launch.at.boot_ms);
+    match of_it.max_by_key(|said| said.at.boot_ms) {
+        Some(said) if said.doing == Doing::Working && now.since(&said.at) >= SILENT => Activity::Unknown,
+        Some(said) => match said.doing {
+            Doing::Working => Activity::Working,
+            Doing::Idle => Activity::Idle,
+            Doing::NeedsInput => Activity::NeedsInput,
+            Doing::Ended => Activity::Unknown,
+        },
+        None => Activity::Unknown,
+    }
+}
+
+/// Of a conversation that two sessions have, the session whose report is newest owns it: the others and their owner.
+#[must_use]
+pub fn taken(recorded: &Recorded) -> BTreeMap<Name, Name> {
+    let mut owners: BTreeMap<(&Name, &str), (&Name, Moment)> = BTreeMap::new();
+    let known = || {
+        recorded.records.iter().filter_map(|(name, record)| {
+            let identity = record.identity.as_ref()?;
+            Some((name, (&record.kind, identity.id.as_str()), identity.at))
+        })
+    };
+    for (name, conversation, at) in known() {
+        let owner = owners.entry(conversation).or_insert((name, at));
+        if at.wall_ms > owner.1.wall_ms {
+            *owner = (name, at);
+        }
+    }
+    let others = known().filter_map(|(name, conversation, _)| {
+        let owner = owners.get(&conversation).map(|(owner, _)| *owner).filter(|owner| *owner != name)?;
+        Some((name.clone(), owner.clone()))
+    });
+    others.collect()
+}
