@@ -15,6 +15,7 @@ pub mod memory;
 pub mod owner;
 pub mod rebuild;
 pub mod record;
+pub mod reports;
 mod reserve;
 pub mod stamp;
 pub mod store;

@@ -17,6 +17,10 @@ pub use forms::{ChoiceForm, ChoiceForms, ConversationForms, LiveMark, PromptForm
 pub use setup::{Login, Place, Setting, Setup, TrustStore};
 pub use terminal::{Interrupt, Keys};
 
+pub mod reports;
+
+use reports::{Reports, ReportsFault};
+
 /// One agent kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +57,9 @@ pub struct Kind {
     /// How a conversation is identified and resumed; absent when it cannot be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationForms>,
+    /// How it reports its conversation and what it does; absent when it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reports: Option<Reports>,
     /// Environment to set at launch. The session's own `env` beats it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -114,6 +121,12 @@ pub enum KindFault {
     /// Conversations, but no program by which a resume could be derived.
     #[error("kind `{0}`: `executables` is empty, and `conversation` needs the agent's own program name")]
     NoExecutable(Name),
+    /// Reports of conversations that the kind does not have.
+    #[error("kind `{0}`: `reports` without `conversation`: what is reported could not be resumed")]
+    ReportsOfNothing(Name),
+    /// Reports that cannot work.
+    #[error("kind `{0}`: {1}")]
+    Reports(Name, ReportsFault),
 }
 
 impl KindFault {
@@ -123,6 +136,8 @@ impl KindFault {
         match self {
             Self::NoSlot { form, .. } => form,
             Self::NoExecutable(_) => "executables",
+            Self::ReportsOfNothing(_) => "reports",
+            Self::Reports(_, fault) => fault.field(),
         }
     }
 }
@@ -143,6 +158,7 @@ impl Kind {
             prompt: None,
             choices: ChoiceForms::default(),
             conversation: None,
+            reports: None,
             env: BTreeMap::new(),
             scrub: Vec::new(),
             process_names: Vec::new(),
@@ -168,7 +184,13 @@ impl Kind {
                 return no_slot(name, slots::VALUE);
             }
         }
-        let Some(conversation) = &self.conversation else { return Ok(()) };
+        if let Some(reports) = &self.reports {
+            reports.check().map_err(|fault| KindFault::Reports(self.name.clone(), fault))?;
+        }
+        let Some(conversation) = &self.conversation else {
+            let fault = || KindFault::ReportsOfNothing(self.name.clone());
+            return if self.reports.is_none() { Ok(()) } else { Err(fault()) };
+        };
         let names_it = |args: &[String]| args.iter().any(|arg| arg == slots::CONVERSATION);
         if !names_it(&conversation.resume) {
             return no_slot("conversation.resume", slots::CONVERSATION);

@@ -58,6 +58,12 @@ pub trait Disk {
     /// [`DiskError`].
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError>;
 
+    /// Reads at most the first `limit` bytes of a plain file, however long it is.
+    ///
+    /// # Errors
+    /// [`DiskError`].
+    fn head(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError>;
+
     /// The names in a directory, sorted; an absent directory has none.
     ///
     /// # Errors
@@ -94,6 +100,18 @@ pub trait Disk {
     /// # Errors
     /// [`DiskError`].
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
+
+    /// Gives a file another name in its directory, atomically; not synced. `replace` allows the name to be taken.
+    ///
+    /// # Errors
+    /// [`DiskError`]; [`DiskFault::Exists`] where the name is taken and must not be.
+    fn move_file(&self, from: &Path, to: &Path, replace: bool) -> Result<(), DiskError>;
+
+    /// Removes a directory and the files in it, which must have none below; a missing one is no error.
+    ///
+    /// # Errors
+    /// [`DiskError`].
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError>;
 
     /// The canonical path of an existing directory.
     ///

@@ -276,6 +276,9 @@ impl Disk for Machine {
     fn read(&self, path: &Path, _: u64) -> Result<Vec<u8>, DiskError> {
         self.files.get(path).cloned().map_or_else(|| refused(path, DiskFault::Missing), Ok)
     }
+    fn head(&self, _: &Path, _: u64) -> Result<Vec<u8>, DiskError> {
+        unreachable!("observing reads no heads")
+    }
     fn list(&self, _: &Path) -> Result<Vec<String>, DiskError> {
         unreachable!("observing lists nothing")
     }
@@ -292,6 +295,12 @@ impl Disk for Machine {
         unreachable!("observing writes nothing")
     }
     fn remove(&self, _: &Path) -> Result<(), DiskError> {
+        unreachable!("observing removes nothing")
+    }
+    fn move_file(&self, _: &Path, _: &Path, _: bool) -> Result<(), DiskError> {
+        unreachable!("observing renames nothing")
+    }
+    fn remove_dir(&self, _: &Path) -> Result<(), DiskError> {
         unreachable!("observing removes nothing")
     }
     fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {

@@ -17,6 +17,8 @@ const TOMBSTONES: &str = "tombstones";
 const FLEETS: &str = "fleets";
 const LAUNCH: &str = "launch";
 const LOGS: &str = "logs";
+const REPORTS: &str = "reports";
+const EXTENSIONS: &str = "extensions";
 
 impl Layout {
     /// The layout of the state directory `dir`.
@@ -34,7 +36,7 @@ impl Layout {
     /// The directories that must exist, the state directory first.
     #[must_use]
     pub fn dirs(&self) -> Vec<PathBuf> {
-        let below = [SESSIONS, TOMBSTONES, FLEETS, LAUNCH, LOGS].map(|name| self.dir.join(name));
+        let below = [SESSIONS, TOMBSTONES, FLEETS, LAUNCH, LOGS, REPORTS, EXTENSIONS].map(|name| self.dir.join(name));
         std::iter::once(self.dir.clone()).chain(below).collect()
     }
 
@@ -78,6 +80,24 @@ impl Layout {
     #[must_use]
     pub fn logs(&self, id: SessionId) -> PathBuf {
         self.dir.join(LOGS).join(id.to_string())
+    }
+
+    /// Where the reports of all sessions are.
+    #[must_use]
+    pub fn reports(&self) -> PathBuf {
+        self.dir.join(REPORTS)
+    }
+
+    /// Where a session's reports are.
+    #[must_use]
+    pub fn report_dir(&self, id: SessionId) -> PathBuf {
+        self.reports().join(id.to_string())
+    }
+
+    /// Where the files are that agents load for their hooks.
+    #[must_use]
+    pub fn extensions(&self) -> PathBuf {
+        self.dir.join(EXTENSIONS)
     }
 
     /// The event log.

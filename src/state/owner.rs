@@ -45,13 +45,13 @@ pub(super) fn new_key() -> String {
 
 /// The bearer token of a session under `key`.
 #[must_use]
-pub(super) fn token(key: &str, id: SessionId) -> String {
+pub(crate) fn token(key: &str, id: SessionId) -> String {
     digest::hex(&digest::whole("", ["farhelm token 1", key, &id.to_string()]))
 }
 
 /// Whether `text` is a key.
 #[must_use]
-pub(super) fn is_key(text: &str) -> bool {
+pub(crate) fn is_key(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -156,6 +156,12 @@ impl Disk for TestDisk {
         if bytes.len() as u64 > limit { Err(failed("read", path, DiskFault::TooLarge)) } else { Ok(bytes) }
     }
 
+    fn head(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+        let mut bytes = self.read(path, u64::MAX - 1)?;
+        bytes.truncate(usize::try_from(limit).unwrap());
+        Ok(bytes)
+    }
+
     fn list(&self, dir: &Path) -> Result<Vec<String>, DiskError> {
         let Ok(entries) = fs::read_dir(dir) else { return Ok(Vec::new()) };
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -197,6 +203,19 @@ impl Disk for TestDisk {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failure("remove", path)(error)),
             _ => Ok(()),
         }
+    }
+
+    fn move_file(&self, from: &Path, to: &Path, replace: bool) -> Result<(), DiskError> {
+        self.effect("rename", from)?;
+        if !replace && to.exists() {
+            return Err(failed("rename", from, DiskFault::Exists));
+        }
+        fs::rename(from, to).map_err(failure("rename", from))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        self.effect("remove", dir)?;
+        fs::remove_dir_all(dir).map_err(failure("remove", dir))
     }
 
     fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {

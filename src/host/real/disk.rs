@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::Machine;
@@ -33,6 +33,15 @@ impl Disk for Machine {
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
         file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+    }
+
+    fn head(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+        let failed = |error| fault("read", path, &error);
+        let file = open(OpenOptions::new().read(true), path, OFlags::NONBLOCK).map_err(failed)?;
+        plain(&file).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<String>, DiskError> {
@@ -86,6 +95,24 @@ impl Disk for Machine {
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fault("remove", path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn move_file(&self, from: &Path, to: &Path, replace: bool) -> Result<(), DiskError> {
+        let flags = if replace { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+        renameat_with(CWD, from, CWD, to, flags).map_err(|error| fault("rename", from, &error.into()))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        let remove = || {
+            for entry in fs::read_dir(dir)? {
+                fs::remove_file(entry?.path())?;
+            }
+            fs::remove_dir(dir)
+        };
+        match remove() {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fault("remove", dir, &error)),
             _ => Ok(()),
         }
     }

@@ -149,6 +149,20 @@ impl Files {
         Ok(())
     }
 
+    /// Gives a file another name; a power cut may bring the old name back, as it may what was removed.
+    pub(super) fn move_file(&mut self, from: &Path, to: &Path, replace: bool) -> Result<(), DiskError> {
+        self.check_parent("rename", to)?;
+        if !replace && self.files.contains_key(to) {
+            return Err(fault("rename", from, DiskFault::Exists));
+        }
+        let file = self.files.remove(from).ok_or_else(|| fault("rename", from, DiskFault::Missing))?;
+        if let Some(durable) = &file.durable {
+            self.ghosts.insert(from.to_owned(), durable.clone());
+        }
+        self.files.insert(to.to_owned(), file);
+        Ok(())
+    }
+
     pub(super) fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {
         let real = self.links.get(dir).map_or(dir, PathBuf::as_path);
         if self.files.contains_key(real) {

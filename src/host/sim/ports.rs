@@ -186,6 +186,12 @@ impl Disk for World {
         })
     }
 
+    fn head(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+        let mut bytes = self.read(path, u64::MAX)?;
+        bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(bytes)
+    }
+
     fn list(&self, dir: &Path) -> Result<Vec<String>, DiskError> {
         self.peek(|machine| {
             if machine.random.chance(machine.faults.disk_fails) {
@@ -224,6 +230,21 @@ impl Disk for World {
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         let remove = |machine: &mut Machine| machine.file("remove", path, |m| m.files.remove(path));
         self.effect(remove).unwrap_or_else(|| Err(gone("remove", path)))
+    }
+
+    fn move_file(&self, from: &Path, to: &Path, replace: bool) -> Result<(), DiskError> {
+        let rename = |machine: &mut Machine| machine.file("rename", from, |m| m.files.move_file(from, to, replace));
+        self.effect(rename).unwrap_or_else(|| Err(gone("rename", from)))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<(), DiskError> {
+        let remove = |machine: &mut Machine| {
+            machine.file("remove", dir, |m| {
+                m.files.remove_dir(dir);
+                Ok(())
+            })
+        };
+        self.effect(remove).unwrap_or_else(|| Err(gone("remove", dir)))
     }
 
     fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {
