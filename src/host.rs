@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod disk;
+pub mod hook;
 pub mod ids;
 pub mod process;
 pub mod real;

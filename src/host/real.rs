@@ -18,6 +18,8 @@ mod testing;
 mod tmux;
 pub mod versions;
 
+pub(super) use clock::now;
+pub(super) use processes::{boot, process};
 pub use tmux::socket;
 
 use clock::Signals;

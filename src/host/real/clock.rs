@@ -35,7 +35,7 @@ const LEFT: &str = "interrupted three times: left at once; the next `farhelm app
 const INTERRUPTED: i32 = 130;
 
 /// The present moment.
-pub(super) fn now() -> Moment {
+pub(in crate::host) fn now() -> Moment {
     let millis = |id| {
         let time = clock_gettime(id);
         time.tv_sec * 1000 + time.tv_nsec / 1_000_000

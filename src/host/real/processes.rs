@@ -12,7 +12,7 @@ use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open, pidfd_send_signal};
 use super::{Machine, clock};
 use crate::host::clock::Moment;
 use crate::host::process::{
-    BootId, Markers, MarkersRead, Pid, ProcessError, ProcessKey, ProcessTable, Processes, Signal, Signalled,
+    BootId, Markers, MarkersRead, Pid, Process, ProcessError, ProcessKey, ProcessTable, Processes, Signal, Signalled,
 };
 
 mod stat;
@@ -28,9 +28,7 @@ const EMPTY_READS: u32 = 3;
 
 impl Processes for Machine {
     fn boot(&self) -> Result<BootId, ProcessError> {
-        let path = "/proc/sys/kernel/random/boot_id";
-        let id = fs::read_to_string(path).map_err(|error| ProcessError(format!("{path}: {error}")))?;
-        Ok(BootId(id.trim().to_owned()))
+        boot()
     }
 
     fn table(&self) -> Result<ProcessTable, ProcessError> {
@@ -97,6 +95,18 @@ impl Processes for Machine {
         let ago = i64::try_from(now.boot_ms.saturating_sub(boot_ms)).unwrap_or(i64::MAX);
         Moment { boot_ms, wall_ms: now.wall_ms.saturating_sub(ago) }
     }
+}
+
+/// This boot's id.
+pub(in crate::host) fn boot() -> Result<BootId, ProcessError> {
+    let path = "/proc/sys/kernel/random/boot_id";
+    let id = fs::read_to_string(path).map_err(|error| ProcessError(format!("{path}: {error}")))?;
+    Ok(BootId(id.trim().to_owned()))
+}
+
+/// The process with this number as it is now; `None` when there is none.
+pub(in crate::host) fn process(pid: Pid) -> io::Result<Option<Process>> {
+    Ok(Stat::read(pid, &mut Vec::new())?.map(|stat| stat.into_process(procfs::page_size())))
 }
 
 /// A directory name of `/proc` that is a process number.
