@@ -1,4 +1,4 @@
-//! Agent kinds as data, and the pure functions that use them.
+//! Agent kinds as data, and what is made of them: command lines, hooks, and what agents report of their conversations.
 
 pub mod admission;
 pub mod argv;

@@ -6,6 +6,7 @@
 pub mod digest;
 pub mod error;
 pub mod events;
+pub mod extensions;
 pub mod fields;
 pub mod hold;
 pub mod launch_files;

@@ -68,6 +68,8 @@ pub fn verify(rule: EvidenceRule, sought: &Sought<'_>, disk: &dyn Disk) -> Findi
         }
         EvidenceRule::SessionFile => first(sought, |path| Some(head(path, sought, disk, heads::session))),
         EvidenceRule::GeminiChat => {
+            // Its file is there from the start, and goes at the end when nothing was said.
+            let sought = &Sought { seen: sought.seen && sought.prompted, ..*sought };
             first(sought, |path| below(sought, path, "tmp").or_else(|| Some(head(path, sought, disk, heads::gemini))))
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::host::disk::Disk;
 use crate::spec::name::Name;
 use crate::state::record::SessionId;
 
@@ -52,7 +53,7 @@ pub struct Launching<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// Where files that agents load are kept, absolute.
     pub extensions: &'a Path,
-    /// Why the agent would not accept a settings file in `extensions`, in words; `None` when it would.
+    /// What [`settings_refused`] says.
     pub settings_refused: Option<&'a str>,
 }
 
@@ -89,7 +90,7 @@ pub enum Skip {
     #[error("the path of farhelm or of its state directory is not UTF-8")]
     NotText,
     /// A variable that would have to be merged with cannot be.
-    #[error("`{0}` is set to something that no plugin can be added to")]
+    #[error("`{0}` is set, and hooks cannot be added to what it says")]
     NotMergeable(&'static str),
     /// The agent would not read the settings.
     #[error("the agent would not accept farhelm's settings file: {0}")]
@@ -147,6 +148,13 @@ pub fn inject(launching: &Launching<'_>) -> Result<Injected, Skip> {
     by_form(launching, reports, &hook)
 }
 
+/// Why an agent of `kind` would not accept a settings file in `extensions`, in words; `None` where it would, or needs none.
+#[must_use]
+pub fn settings_refused(kind: &Kind, disk: &dyn Disk, extensions: &Path) -> Option<String> {
+    let reports = kind.reports.as_ref()?;
+    if reports.inject == Injection::GeminiSettings { gemini::refused(disk, extensions) } else { None }
+}
+
 fn by_form(launching: &Launching<'_>, reports: &Reports, hook: &Hook<'_>) -> Result<Injected, Skip> {
     match reports.inject {
         Injection::ClaudeSettings => Ok(claude::inject(reports, hook, launching.choices.agent_view)),
@@ -155,7 +163,7 @@ fn by_form(launching: &Launching<'_>, reports: &Reports, hook: &Hook<'_>) -> Res
         Injection::OpencodePlugin => opencode::inject(hook, launching.extensions, launching.env),
         Injection::GeminiSettings => match launching.settings_refused {
             Some(words) => Err(Skip::Refused(words.to_owned())),
-            None => gemini::inject(reports, hook, launching.extensions, launching.session),
+            None => gemini::inject(reports, hook, launching),
         },
     }
 }

@@ -10,14 +10,13 @@ use crate::spec::name::Name;
 use super::slots;
 
 pub mod forms;
+pub mod reports;
 pub mod setup;
 pub mod terminal;
 
 pub use forms::{ChoiceForm, ChoiceForms, ConversationForms, LiveMark, PromptForm};
 pub use setup::{Login, Place, Setting, Setup, TrustStore};
 pub use terminal::{Interrupt, Keys};
-
-pub mod reports;
 
 use reports::{Reports, ReportsFault};
 

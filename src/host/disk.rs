@@ -119,6 +119,12 @@ pub trait Disk {
     /// [`DiskError`] with [`DiskFault::Missing`] or [`DiskFault::WrongType`] where it is none.
     fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError>;
 
+    /// Whether nobody but root can change a directory's path, or what is in it.
+    ///
+    /// # Errors
+    /// [`DiskError`].
+    fn only_root_writes(&self, dir: &Path) -> Result<bool, DiskError>;
+
     /// Tries for an exclusive lock on a file, leaving `holder` in it for others to read.
     ///
     /// # Errors

@@ -311,6 +311,9 @@ impl Disk for Machine {
             _ => refused(dir, DiskFault::Missing),
         }
     }
+    fn only_root_writes(&self, _: &Path) -> Result<bool, DiskError> {
+        unreachable!("observing asks nobody's rights")
+    }
     fn lock(&self, _: &Path, _: &str) -> Result<Locked, DiskError> {
         unreachable!("observing needs no lock")
     }

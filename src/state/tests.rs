@@ -222,6 +222,10 @@ impl Disk for TestDisk {
         dir.canonicalize().map_err(failure("resolve", dir))
     }
 
+    fn only_root_writes(&self, _: &Path) -> Result<bool, DiskError> {
+        Ok(false)
+    }
+
     fn lock(&self, path: &Path, holder: &str) -> Result<Locked, DiskError> {
         let options = fs::File::options().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = options.map_err(failure("lock", path))?;

@@ -268,6 +268,16 @@ fn a_gemini_conversation_is_verified_by_the_head_of_its_chat() {
 }
 
 #[test]
+fn a_gemini_chat_that_was_there_before_any_prompt_proves_nothing() {
+    let mut world = world();
+    let path = [world.path("chat.jsonl")];
+    for (prompted, expected) in [(false, "never prompted"), (true, "missing")] {
+        (world.prompted, world.seen) = (prompted, true);
+        assert_eq!(world.word(EvidenceRule::GeminiChat, &path), expected);
+    }
+}
+
+#[test]
 fn without_a_file_the_reported_id_is_all_there_is() {
     assert_eq!(world().verify(EvidenceRule::ReportedId, &[]), same(ID));
     assert_eq!(world().word(EvidenceRule::ClaudeTranscript, &[]), "missing");

@@ -148,6 +148,19 @@ fn gemini_gets_a_settings_file_of_its_own_where_it_would_read_one() {
     assert_eq!(settings["hooks"]["SessionStart"][0]["hooks"][0]["timeout"], 5000);
     asked.settings_refused = Some("/tmp is writable by others");
     assert_eq!(asked.skipped(), "settings-refused");
+    asked.settings_refused = None;
+    asked.env.insert("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), "/etc/own.json".to_owned());
+    assert_eq!(asked.skipped(), "not-mergeable");
+}
+
+#[test]
+fn a_settings_file_below_what_others_may_write_is_not_tried() {
+    use crate::host::real::{Machine, Settings};
+    let machine = Machine::new(Settings::default()).unwrap();
+    let dir = tempfile::tempdir_in("/tmp").unwrap();
+    let refused = |name: &str| settings_refused(&builtin()[name], &machine, dir.path());
+    assert!(refused("gemini").unwrap().contains("is not only root's to write"));
+    assert_eq!(refused("claude"), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
@@ -123,6 +123,16 @@ impl Disk for Machine {
             if fs::metadata(&path)?.is_dir() { Ok(path) } else { Err(Errno::NOTDIR.into()) }
         };
         resolve().map_err(|error| fault("resolve", dir, &error))
+    }
+
+    fn only_root_writes(&self, dir: &Path) -> Result<bool, DiskError> {
+        let look = || {
+            let dir = fs::canonicalize(dir)?;
+            let roots =
+                |part: &Path| fs::symlink_metadata(part).map(|meta| meta.uid() == 0 && meta.mode() & 0o022 == 0);
+            dir.ancestors().try_fold(true, |so_far, part| Ok(so_far && roots(part)?))
+        };
+        look().map_err(|error| fault("look at", dir, &error))
     }
 
     fn lock(&self, path: &Path, holder: &str) -> Result<Locked, DiskError> {

@@ -251,6 +251,10 @@ impl Disk for World {
         self.peek(|machine| machine.files.resolve_dir(dir))
     }
 
+    fn only_root_writes(&self, _: &Path) -> Result<bool, DiskError> {
+        Ok(false)
+    }
+
     fn lock(&self, path: &Path, holder: &str) -> Result<Locked, DiskError> {
         self.effect(|machine| machine.lock(path, holder)).unwrap_or_else(|| Err(gone("lock", path)))
     }

@@ -122,7 +122,8 @@ fn taken_name(place: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes the reports of every session not in `known`.
+/// Removes the reports of every session not in `known`: those with a record, and those whose lost record may yet be
+/// rebuilt from a live pane.
 ///
 /// # Errors
 /// The first [`DiskError`]; the others are tried all the same.

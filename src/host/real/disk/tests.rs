@@ -179,3 +179,54 @@ fn a_removed_lock_file_can_be_locked_anew() {
     fs::remove_file(&path).unwrap();
     assert!(matches!(machine().lock(&path, "new").unwrap(), Locked::Held(_)));
 }
+
+#[test]
+fn a_head_is_the_beginning_of_a_plain_file_however_long_it_is() {
+    let dir = dir();
+    let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+    fs::write(&file, "beginning and more").unwrap();
+    symlink(&file, &link).unwrap();
+    assert_eq!(machine().head(&file, 9).unwrap(), b"beginning");
+    assert_eq!(machine().head(&file, 100).unwrap(), b"beginning and more");
+    assert_eq!(fault_of(machine().head(&link, 9)), DiskFault::WrongType);
+    assert_eq!(fault_of(machine().head(dir.path(), 9)), DiskFault::WrongType);
+    assert_eq!(fault_of(machine().head(&dir.path().join("other"), 9)), DiskFault::Missing);
+}
+
+#[test]
+fn a_moved_file_takes_a_name_only_where_it_may() {
+    let dir = dir();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    fs::write(&a, "a").unwrap();
+    fs::write(&b, "b").unwrap();
+    assert_eq!(fault_of(machine().move_file(&a, &b, false)), DiskFault::Exists);
+    assert_eq!((fs::read(&a).unwrap(), fs::read(&b).unwrap()), (b"a".to_vec(), b"b".to_vec()));
+    machine().move_file(&a, &b, true).unwrap();
+    assert_eq!(fs::read(&b).unwrap(), b"a");
+    assert_eq!(fault_of(machine().move_file(&a, &b, true)), DiskFault::Missing);
+    machine().move_file(&b, &a, false).unwrap();
+    assert_eq!(fs::read(&a).unwrap(), b"a");
+}
+
+#[test]
+fn a_removed_directory_takes_its_files_along_and_nothing_a_link_names() {
+    let dir = dir();
+    let (gone, kept) = (dir.path().join("gone"), dir.path().join("kept"));
+    for dir in [&gone, &kept] {
+        fs::create_dir(dir).unwrap();
+        fs::write(dir.join("file"), "x").unwrap();
+    }
+    symlink(&kept, gone.join("link")).unwrap();
+    machine().remove_dir(&gone).unwrap();
+    assert!(!gone.exists() && kept.join("file").exists());
+    machine().remove_dir(&gone).unwrap();
+    fs::create_dir(kept.join("below")).unwrap();
+    assert!(machine().remove_dir(&kept).is_err(), "there is a directory in it");
+}
+
+#[test]
+fn what_others_can_write_is_not_only_roots() {
+    assert!(machine().only_root_writes(Path::new("/proc/sys")).unwrap());
+    assert!(!machine().only_root_writes(tempfile::tempdir_in("/tmp").unwrap().path()).unwrap());
+    assert_eq!(fault_of(machine().only_root_writes(Path::new("/nonexistent"))), DiskFault::Missing);
+}
