@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::host::disk::{Disk, DiskError, DiskFault};
-use crate::state::events::printable;
+use crate::spec::visible::shortened;
 
 use super::{MAX_ID, MAX_WORD};
 
@@ -102,7 +102,7 @@ pub fn line(wall_ms: i64, outcome: Outcome, conversation: Option<&str>, source: 
 fn word(text: Option<&str>, limit: usize) -> String {
     match text {
         None | Some("") => "-".to_owned(),
-        Some(text) => printable(text, limit).replace(char::is_whitespace, "\u{fffd}"),
+        Some(text) => shortened(text, limit).replace(char::is_whitespace, "\u{fffd}"),
     }
 }
 
@@ -130,7 +130,7 @@ pub fn lines(disk: &dyn Disk, dir: &Path) -> Result<Vec<String>, DiskError> {
         Err(error) if error.fault == DiskFault::Missing => return Ok(Vec::new()),
         other => other?,
     };
-    Ok(String::from_utf8_lossy(&bytes).lines().map(|line| printable(line, 1000)).collect())
+    Ok(String::from_utf8_lossy(&bytes).lines().map(|line| shortened(line, 1000)).collect())
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_reported_word_cannot_forge_a_line_nor_steer_a_terminal() {
         let line = line(0, Outcome::Reported, Some("a\nb c\u{1b}[2J\u{202e}"), Some("x\u{2028}y\t"));
-        assert_eq!(line, "0 reported a\u{fffd}b\u{fffd}c\u{fffd}[2J\u{fffd} x\u{fffd}y\u{fffd}\n");
+        assert_eq!(line, "0 reported a\\u{a}b\u{fffd}c\\u{1b}[2J\\u{202e} x\\u{2028}y\\u{9}\n");
     }
 
     #[test]
