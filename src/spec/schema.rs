@@ -48,7 +48,7 @@ impl JsonSchema for Variable {
 }
 
 /// The types that a kind's data is made of.
-const KIND_DATA: [&str; 15] = [
+const KIND_DATA: [&str; 17] = [
     "ChoiceForm",
     "ChoiceForms",
     "ConversationForms",
@@ -59,8 +59,10 @@ const KIND_DATA: [&str; 15] = [
     "Login",
     "Place",
     "PromptForm",
+    "Reports",
     "Setting",
     "Setup",
+    "Skips",
     "TrustStore",
     "Verified",
     "Written",

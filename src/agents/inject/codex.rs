@@ -4,10 +4,10 @@
 //! nothing saved. Any `-c` also keeps Codex out of its shared background process, whose hooks would not descend from the
 //! terminal.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 use sha2::{Digest, Sha256};
+
+use crate::state::digest;
 
 use super::super::kind::reports::Reports;
 use super::{Hook, Injected};
@@ -41,11 +41,7 @@ fn trusted_hash(event: &str, command: &str, timeout: u32) -> String {
     let hook = json!({"async": false, "command": command, "timeout": timeout, "type": "command"});
     // `serde_json` sorts the keys of an object.
     let canonical = json!({"event_name": event, "hooks": [hook]}).to_string();
-    Sha256::digest(canonical).iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    digest::hex(&Sha256::digest(canonical))
 }
 
 /// `UserPromptSubmit` as `user_prompt_submit`.

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_reported_word_cannot_forge_a_line_nor_steer_a_terminal() {
         let line = line(0, Outcome::Reported, Some("a\nb c\u{1b}[2J\u{202e}"), Some("x\u{2028}y\t"));
-        assert_eq!(line, "0 reported a\u{fffd}b\u{fffd}c\u{fffd}[2J\u{fffd} x\u{fffd}y\u{fffd}\n");
+        assert_eq!(line, "0 reported a\\u{a}b\u{fffd}c\\u{1b}[2J\\u{202e} x\\u{2028}y\\u{9}\n");
     }
 
     #[test]
