@@ -14,9 +14,11 @@ pub struct Agent {
     pub model: &'static str,
     /// The same model, as requests name it.
     pub model_in_requests: &'static str,
-    /// The arguments farhelm must compose for the model, `permissions: yolo` and a prompt, in this order; `{uuid}` stands
-    /// for any UUID and `{prompt}`, also within one, for the prompt.
+    /// The arguments farhelm must compose for the model, `effort: low`, `permissions: yolo`, `trust: trusted` and a prompt,
+    /// as far as the kind has them. `{uuid}` stands for any UUID; `{dir}` and `{prompt}`, also within one, for those.
     pub arguments: &'static [&'static str],
+    /// The effort that its requests name then; `None` where they name none.
+    pub effort_in_requests: Option<&'static str>,
     /// A prompt can be given at launch.
     pub takes_prompt: bool,
     /// Writes the configuration of its home: no first run, no account, no updates, the fake model.
@@ -75,5 +77,5 @@ impl Home {
 /// The key that every agent is given. No service knows it.
 pub const KEY: &str = "sk-fake-0000000000000000000000";
 
-/// Trusting is not needed: for agents that do not ask.
-pub fn trusts_all(_: &Home, _: &Path) {}
+/// For agents that do not ask, and those that `trust: trusted` spares the question.
+pub fn by_choice(_: &Home, _: &Path) {}

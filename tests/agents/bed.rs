@@ -54,10 +54,13 @@ impl Bed {
     }
 
     /// Writes `farhelm.yaml` with these sessions: a name, and lines of YAML. Each has a repository of its own for a
-    /// directory, which the agent trusts, the agent's profile and its environment.
+    /// directory, which the agent trusts, the agent's profile and its
+    /// environment.
     pub fn sessions(&self, sessions: &[(&str, &str)]) -> &Self {
         let mut text = String::from("farhelm: v1\nfleet: t\npolicy: {launch: {parallel: 8, stagger: 1ms}}\n");
-        text += &format!("defaults:\n  profile: {}\n  env: {}\nsessions:\n", self.agent.name, self.environment_yaml());
+        text += &format!("defaults:\n  profile: {}\n  env: {}\n", self.agent.name, self.environment_yaml());
+        text += if self.agent.kind().choices.trusted.is_some() { "  trust: trusted\n" } else { "" };
+        text += "sessions:\n";
         for (name, fields) in sessions {
             self.repository(name);
             text += &format!("  {name}:\n    dir: '@WORK@/{name}'\n");

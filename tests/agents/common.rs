@@ -9,6 +9,8 @@ use crate::results;
 use crate::support::process;
 
 const PROMPT: &str = "tell me about the harbour";
+/// Tools run without a question.
+const YOLO: &str = "permissions: yolo";
 /// Arguments of a wrapper that stays, and whose child is the agent.
 const WRAPPER: &str = r#"sh, -c, 'cd "$1" && shift && "$@"; exit $?', w, "{cwd}""#;
 
@@ -57,7 +59,7 @@ pub fn launched_through_a_wrapper(bed: &Bed) {
 
 /// Without a prompt the agent comes to rest in its composer: nothing asked of the user, nothing of the model.
 pub fn idle_after_a_start_without_a_question(bed: &Bed) {
-    bed.sessions(&[("api", unasked(bed.agent))]);
+    bed.sessions(&[("api", YOLO)]);
     bed.apply();
     let screen = bed.wait_idle("api");
     for (dialog, texts) in &bed.agent.kind().dialogs {
@@ -70,7 +72,7 @@ pub fn idle_after_a_start_without_a_question(bed: &Bed) {
 
 /// A stop in mid-turn takes the agent and the tool it runs.
 pub fn stop_in_mid_turn_leaves_nothing(bed: &Bed) {
-    bed.sessions(&[("api", unasked(bed.agent))]);
+    bed.sessions(&[("api", YOLO)]);
     in_mid_turn(bed, "api");
     let begin = Instant::now();
     bed.farhelm(["stop", "api"]).ok();
@@ -82,7 +84,7 @@ pub fn stop_in_mid_turn_leaves_nothing(bed: &Bed) {
 
 /// `down` takes an idle agent and one in mid-turn, with the tool it runs.
 pub fn down_leaves_nothing(bed: &Bed) {
-    bed.sessions(&[("api", unasked(bed.agent)), ("web", unasked(bed.agent))]);
+    bed.sessions(&[("api", YOLO), ("web", YOLO)]);
     in_mid_turn(bed, "web");
     bed.down();
     assert_eq!(bed.left(), [""; 0]);
@@ -97,14 +99,12 @@ fn in_mid_turn(bed: &Bed, name: &str) {
     bed.wait_tool(name);
 }
 
-/// The YAML line that lets the agent run tools without asking, where it has one.
-fn unasked(agent: &Agent) -> &'static str {
-    if agent.kind().choices.yolo.is_empty() { "" } else { "permissions: yolo" }
-}
-
-/// The YAML of a session with a model, permissions and, where the agent takes one, a prompt.
+/// The YAML of a session with every choice and, where the agent takes one, a prompt.
 fn with_choices(agent: &Agent, more: &[String]) -> String {
-    let mut fields = vec![format!("model: {}", agent.model), unasked(agent).to_owned()];
+    let mut fields = vec![format!("model: {}", agent.model), YOLO.to_owned()];
+    // Effort as a variable is not seen on a command line.
+    let effort = agent.kind().choices.effort.as_ref().is_some_and(|form| !form.args.is_empty());
+    fields.extend(effort.then(|| "effort: low".to_owned()));
     fields.extend(agent.takes_prompt.then(|| format!("prompt: {PROMPT}")));
     fields.extend_from_slice(more);
     fields.join("\n")
@@ -138,10 +138,11 @@ fn ends_with_arguments(bed: &Bed, pid: i32) -> String {
     let argv: Vec<String> = process::argv(pid).into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let expected = bed.agent.arguments;
     assert!(argv.len() > expected.len(), "{argv:?} does not end with {expected:?}");
+    let dir = bed.path("work/api").display().to_string();
     let (program, arguments) = argv.split_at(argv.len() - expected.len());
     let fits = |(word, form): (&String, &&str)| match *form {
         "{uuid}" => word.len() == 36 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'),
-        form => *word == form.replace("{prompt}", PROMPT),
+        form => *word == form.replace("{prompt}", PROMPT).replace("{dir}", &dir),
     };
     assert!(arguments.iter().zip(expected).all(fits), "{argv:?} does not end with {expected:?}");
     program.last().expect("longer than the arguments").clone()
@@ -164,5 +165,6 @@ fn is_prompted_once(bed: &Bed) {
     assert_eq!(asked, [vec![PROMPT], vec![PROMPT, "and of its ships"]]);
     for request in bed.model().requests().iter().filter(|request| !request.side) {
         assert_eq!(request.model, bed.agent.model_in_requests, "{request:#?}");
+        assert_eq!(request.effort.as_deref(), bed.agent.effort_in_requests, "{request:#?}");
     }
 }

@@ -39,9 +39,25 @@ macro_rules! common_tests {
 }
 
 mod claude;
+mod codex;
+mod gemini;
+mod grok;
+mod kimi;
+mod omp;
+mod opencode;
+mod pi;
 
 /// Every agent that is tested.
-const AGENTS: [&agent::Agent; 1] = [&claude::AGENT];
+const AGENTS: [&agent::Agent; 8] = [
+    &claude::AGENT,
+    &codex::AGENT,
+    &opencode::AGENT,
+    &pi::AGENT,
+    &gemini::AGENT,
+    &omp::AGENT,
+    &grok::AGENT,
+    &kimi::AGENT,
+];
 
 #[test]
 fn the_tests_reach_no_network_where_they_are_told_to_be_without() {

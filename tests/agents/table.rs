@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use farhelm::agents::catalogue::builtin;
-use farhelm::agents::kind::{Kind, PromptForm};
+use farhelm::agents::kind::{ChoiceForm, Kind, PromptForm};
 
 use crate::AGENTS;
 use crate::results::{self, Seen};
@@ -13,6 +13,8 @@ const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
 const BEGIN: &str = "<!-- agents: made by `FARHELM_BLESS=1 cargo test --test agents table` -->\n";
 const END: &str = "<!-- end of agents -->\n";
 
+/// The test that proves how it is launched.
+const LAUNCH: &str = "launched_with_its_choices_and_its_prompt_once";
 /// The tests that prove that nothing is left of an agent.
 const REAP: [&str; 2] = ["stop_in_mid_turn_leaves_nothing", "down_leaves_nothing"];
 
@@ -45,14 +47,14 @@ fn table() -> String {
     );
     for kind in builtin().values().filter(|kind| kind.name.as_str() != "generic") {
         let seen = results.get(kind.name.as_str());
-        let version = kind.verified.as_ref().map_or("", |verified| &verified.version);
+        let version = kind.verified.as_ref().map_or("not run", |verified| &verified.version);
         let cells = [
             kind.name.to_string(),
             version.to_owned(),
             launch(kind, seen),
             choices(kind),
-            forms(kind, |forms| &forms.assign),
-            forms(kind, |forms| &forms.resume),
+            assigned(kind),
+            resume(kind),
             reap(seen).to_owned(),
         ];
         writeln!(text, "| {} |", cells.join(" | ")).expect("a text takes all");
@@ -62,14 +64,20 @@ fn table() -> String {
 
 /// How it starts.
 fn launch(kind: &Kind, seen: Option<&Seen>) -> String {
-    let program = kind.executables.first().map_or("", String::as_str);
+    let mut words = vec![program(kind)];
+    words.extend(kind.command.iter().chain(&kind.args).map(String::as_str));
     let prompt = match &kind.prompt {
-        None => String::new(),
-        Some(PromptForm::Positional) => " PROMPT".to_owned(),
-        Some(PromptForm::Flag(flag)) => format!(" {flag} PROMPT"),
+        None => "",
+        Some(PromptForm::Positional) => " PROMPT",
+        Some(PromptForm::Flag(flag)) => &format!(" {flag}{}PROMPT", if flag.ends_with('=') { "" } else { " " }),
     };
-    let tested = seen.is_some_and(|seen| seen.passed.contains("launched_with_its_choices_and_its_prompt_once"));
-    format!("`{program}{prompt}`{}", if tested { "" } else { " (not tested)" })
+    let untested = if seen.is_some_and(|seen| seen.passed.contains(LAUNCH)) { "" } else { " (not tested)" };
+    let no_prompt = if kind.prompt.is_none() { ", without a prompt" } else { "" };
+    format!("`{}{prompt}`{no_prompt}{untested}", words.join(" "))
+}
+
+fn program(kind: &Kind) -> &str {
+    kind.executables.first().map_or("", String::as_str)
 }
 
 fn choices(kind: &Kind) -> String {
@@ -81,15 +89,27 @@ fn choices(kind: &Kind) -> String {
         ("trusted", &forms.trusted),
         ("untrusted", &forms.untrusted),
     ];
-    let given = all.iter().filter(|(_, form)| !form.is_empty());
-    given.map(|(name, form)| format!("{name} `{}`", form.join(" "))).collect::<Vec<_>>().join(", ")
+    let sayable =
+        all.into_iter().filter_map(|(name, form)| Some((name, form.as_ref().filter(|form| form.is_sayable())?)));
+    sayable.map(|(name, form)| format!("{name} {}", said(form))).collect::<Vec<_>>().join(", ")
 }
 
-fn forms(kind: &Kind, of: fn(&farhelm::agents::kind::ConversationForms) -> &Vec<String>) -> String {
-    match kind.conversation.as_ref().map(of) {
-        Some(form) if !form.is_empty() => format!("`{}`", form.join(" ")),
+fn said(form: &ChoiceForm) -> String {
+    let variables = form.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let words: Vec<String> = variables.chain(form.args.iter().cloned()).collect();
+    if words.is_empty() { "always".to_owned() } else { format!("`{}`", words.join(" ")) }
+}
+
+fn assigned(kind: &Kind) -> String {
+    match &kind.conversation {
+        Some(forms) if !forms.assign.is_empty() => format!("`{}`", forms.assign.join(" ")),
         _ => "none".to_owned(),
     }
+}
+
+fn resume(kind: &Kind) -> String {
+    let Some(forms) = &kind.conversation else { return "none".to_owned() };
+    format!("`{} {}`", program(kind), forms.resume.join(" "))
 }
 
 fn reap(seen: Option<&Seen>) -> &'static str {
