@@ -14,8 +14,8 @@ use crate::model::Model;
 use crate::support::fleet::Fleet;
 use crate::support::process;
 
-/// How long a test waits for an agent. Some need ten seconds to start on an idle machine.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+/// How long a test waits for an agent. One needs eight seconds of a processor to start.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A fleet for one agent. What a [`Fleet`] can, this can.
 pub struct Bed {
@@ -54,8 +54,7 @@ impl Bed {
     }
 
     /// Writes `farhelm.yaml` with these sessions: a name, and lines of YAML. Each has a repository of its own for a
-    /// directory, which the agent trusts, the agent's profile and its
-    /// environment.
+    /// directory, which the agent trusts, and the agent's profile and environment.
     pub fn sessions(&self, sessions: &[(&str, &str)]) -> &Self {
         let mut text = String::from("farhelm: v1\nfleet: t\npolicy: {launch: {parallel: 8, stagger: 1ms}}\n");
         text += &format!("defaults:\n  profile: {}\n  env: {}\n", self.agent.name, self.environment_yaml());
@@ -103,7 +102,11 @@ impl Bed {
     /// What a session's pane shows.
     #[track_caller]
     pub fn screen(&self, name: &str) -> String {
-        self.tmux().run(&["capture-pane", "-p", "-t", &self.pane(name)])
+        self.shown(&self.pane(name))
+    }
+
+    fn shown(&self, pane: &str) -> String {
+        self.tmux().run(&["capture-pane", "-p", "-t", pane])
     }
 
     #[track_caller]
@@ -124,7 +127,7 @@ impl Bed {
         let pane = self.pane(name);
         let mut screen = String::new();
         self.wait(name, "the agent is idle", || {
-            screen = self.tmux().run(&["capture-pane", "-p", "-t", &pane]);
+            screen = self.shown(&pane);
             self.model.is_quiet() && self.looks_idle(&screen)
         });
         screen
@@ -145,10 +148,11 @@ impl Bed {
     /// Puts a text into the composer as a terminal pastes it, and waits until it stands there.
     #[track_caller]
     pub fn paste_into(&self, name: &str, text: &str) {
+        let pane = self.pane(name);
         self.tmux().run(&["set-buffer", "-b", "typed", "--", text]);
-        self.tmux().run(&["paste-buffer", "-p", "-d", "-b", "typed", "-t", &self.pane(name)]);
+        self.tmux().run(&["paste-buffer", "-p", "-d", "-b", "typed", "-t", &pane]);
         let begin: String = text.chars().take(20).collect();
-        self.wait(name, "the text is in the composer", || self.screen(name).contains(&begin));
+        self.wait(name, "the text is in the composer", || self.shown(&pane).contains(&begin));
     }
 
     /// Presses keys, in tmux's names.

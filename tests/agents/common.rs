@@ -84,6 +84,10 @@ pub fn stop_in_mid_turn_leaves_nothing(bed: &Bed) {
 
 /// `down` takes an idle agent and one in mid-turn, with the tool it runs.
 pub fn down_leaves_nothing(bed: &Bed) {
+    bed.sessions(&[("api", YOLO)]);
+    bed.apply();
+    // Two first starts at once in a new home are not what is tested: of two opencodes one may then hang for ever.
+    bed.wait_idle("api");
     bed.sessions(&[("api", YOLO), ("web", YOLO)]);
     in_mid_turn(bed, "web");
     bed.down();
@@ -97,6 +101,7 @@ fn in_mid_turn(bed: &Bed, name: &str) {
     bed.wait_idle(name);
     bed.type_into(name, &prompt);
     bed.wait_tool(name);
+    assert!(bed.left().len() > 1, "an agent and its tool are not seen: {:?}", bed.left());
 }
 
 /// The YAML of a session with every choice and, where the agent takes one, a prompt.
