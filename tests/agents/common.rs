@@ -86,7 +86,7 @@ pub fn stop_in_mid_turn_leaves_nothing(bed: &Bed) {
 pub fn down_leaves_nothing(bed: &Bed) {
     bed.sessions(&[("api", YOLO)]);
     bed.apply();
-    // Two first starts at once in a new home are not what is tested: of two opencodes one may then hang for ever.
+    // Two first starts at once in a new home are not what is tested: of two opencodes one once showed nothing for minutes.
     bed.wait_idle("api");
     bed.sessions(&[("api", YOLO), ("web", YOLO)]);
     in_mid_turn(bed, "web");
