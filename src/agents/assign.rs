@@ -10,7 +10,9 @@ use super::kind::Kind;
 pub fn mint(kind: &Kind, invocation: &[String]) -> Option<String> {
     let forms = kind.conversation.as_ref().filter(|forms| !forms.assign.is_empty())?;
     let spoken_for = |arg: &String| arg == "--" || forms.excluded_by(arg).is_some();
-    let free = !invocation.iter().skip(1).any(spoken_for);
+    // A wrapper's own options come before the agent's program: the `-c` of `sh` says nothing about conversations.
+    let program = invocation.iter().rposition(|arg| kind.is_program(arg)).unwrap_or(0);
+    let free = !invocation.iter().skip(program + 1).any(spoken_for);
     free.then(|| Uuid::new_v4().as_hyphenated().to_string())
 }
 
@@ -30,6 +32,16 @@ mod tests {
         let second = mint(claude, &args("my-wrapper run {cwd} claude")).unwrap();
         assert_ne!(first, second);
         assert_eq!(Uuid::parse_str(&first).unwrap().get_version_num(), 4);
+    }
+
+    #[test]
+    fn a_wrappers_own_options_are_not_the_agents() {
+        let claude = &builtin()["claude"];
+        assert!(mint(claude, &args("sh -c script w {cwd} claude --verbose")).is_some());
+        assert!(mint(claude, &args("w -- claude")).is_some());
+        for words in ["sh -c script w {cwd} claude -c", "w -- claude --resume x", "sh -c script w {cwd} x"] {
+            assert_eq!(mint(claude, &args(words)), None, "{words}");
+        }
     }
 
     #[test]

@@ -1,0 +1,75 @@
+//! Claude Code.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, Home, KEY, Shown};
+
+pub static AGENT: Agent = Agent {
+    name: "claude",
+    model: "fake-model",
+    model_in_requests: "fake-model",
+    arguments: &[
+        "--model",
+        "fake-model",
+        "--effort",
+        "low",
+        "--dangerously-skip-permissions",
+        "--session-id",
+        "{uuid}",
+        "{prompt}",
+    ],
+    effort_in_requests: Some("low"),
+    takes_prompt: true,
+    configure,
+    trust,
+    environment,
+    comm: "claude",
+    shown: Shown::All,
+    idle: &["❯\u{a0}", "(shift+tab to cycle)"],
+    busy: &["esc to interrupt"],
+};
+
+common_tests!();
+
+const STATE: &str = ".claude.json";
+
+fn configure(home: &Home) {
+    let state = json!({
+        "hasCompletedOnboarding": true,
+        "hasSeenAutoDefaultNotice": true,
+        "bypassPermissionsModeAccepted": true,
+        "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
+        "projects": {},
+    });
+    home.write(STATE, &state.to_string());
+    home.write(".claude/settings.json", &json!({"skipDangerousModePermissionPrompt": true}).to_string());
+}
+
+/// Trust covers what is below: the folder of all sessions is written once, before a Claude runs that would write the file
+/// anew without it.
+fn trust(home: &Home, dir: &Path) {
+    let mut state: Value = serde_json::from_str(&home.read(STATE)).expect("written by `configure`");
+    let all = dir.parent().expect("the folder of all sessions").display().to_string();
+    if state["projects"].get(&all).is_none() {
+        state["projects"][all] = json!({"hasTrustDialogAccepted": true});
+        home.write(STATE, &state.to_string());
+    }
+}
+
+fn environment(home: &Home) -> Vec<(&'static str, String)> {
+    vec![
+        ("ANTHROPIC_BASE_URL", home.model.clone()),
+        ("ANTHROPIC_API_KEY", KEY.to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1".to_owned()),
+        ("DISABLE_AUTOUPDATER", "1".to_owned()),
+        ("DISABLE_TELEMETRY", "1".to_owned()),
+        ("DISABLE_ERROR_REPORTING", "1".to_owned()),
+        // Root may not skip permissions, except in what says it is a sandbox.
+        ("IS_SANDBOX", "1".to_owned()),
+        ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
+        ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
+    ]
+}

@@ -1,0 +1,70 @@
+//! Codex.
+
+use crate::agent::{Agent, Home, KEY, Shown, by_choice};
+
+pub static AGENT: Agent = Agent {
+    name: "codex",
+    // One that Codex does not know: known ones bring dialogs and other tools.
+    model: "fake-model",
+    model_in_requests: "fake-model",
+    arguments: &[
+        "-c",
+        "features.daemon_auto_start=false",
+        "-m",
+        "fake-model",
+        "-c",
+        "model_reasoning_effort=\"low\"",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "-c",
+        "projects={\"{dir}\"={trust_level=\"trusted\"}}",
+        "{prompt}",
+    ],
+    effort_in_requests: Some("low"),
+    takes_prompt: true,
+    configure,
+    trust: by_choice,
+    environment,
+    comm: "codex",
+    shown: Shown::All,
+    // The composer is drawn before it is ready, its footer with the model is not.
+    idle: &["› ", "-model "],
+    busy: &["esc to interrupt"],
+};
+
+common_tests!();
+
+fn configure(home: &Home) {
+    let model = &home.model;
+    home.write(
+        ".codex/config.toml",
+        &format!(
+            r#"model = "other-model"
+model_provider = "fake"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[features]
+daemon_auto_start = false
+plugins = false
+apps = false
+
+[model_providers.fake]
+name = "Fake"
+base_url = "{model}/v1"
+wire_api = "responses"
+env_key = "FAKE_API_KEY"
+"#
+        ),
+    );
+}
+
+fn environment(_: &Home) -> Vec<(&'static str, String)> {
+    vec![
+        ("FAKE_API_KEY", KEY.to_owned()),
+        // It looks one name up at every start.
+        ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
+        ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
+    ]
+}

@@ -1,0 +1,46 @@
+//! Grok Build.
+
+use crate::agent::{Agent, Home, Shown, by_choice};
+
+pub static AGENT: Agent = Agent {
+    name: "grok",
+    model: "fake",
+    model_in_requests: "fake-model",
+    arguments: &["-m", "fake", "--reasoning-effort", "low", "--always-approve", "-s", "{uuid}", "{prompt}"],
+    effort_in_requests: None,
+    takes_prompt: true,
+    configure,
+    trust: by_choice,
+    environment,
+    comm: "grok",
+    shown: Shown::All,
+    idle: &["│ ❯", "Fake Model"],
+    busy: &["[stop]", "Ctrl+c:cancel"],
+};
+
+common_tests!();
+
+fn configure(home: &Home) {
+    let mut config =
+        String::from("[cli]\nauto_update = false\n[models]\ndefault = \"other\"\n[features]\ntelemetry = false\n");
+    for name in ["other", "fake"] {
+        config += &format!(
+            "[model.{name}]\nmodel = \"{name}-model\"\nbase_url = \"{}/v1\"\napi_key = \"dummy\"\n\
+             name = \"Fake Model\"\ncontext_window = 200000\n",
+            home.model
+        );
+    }
+    home.write(".grok/config.toml", &config);
+}
+
+fn environment(_: &Home) -> Vec<(&'static str, String)> {
+    [
+        ("GROK_TELEMETRY_ENABLED", "0"),
+        ("GROK_DISABLE_AUTOUPDATER", "1"),
+        ("GROK_FEEDBACK_ENABLED", "0"),
+        // A suggestion in the composer looks like a draft.
+        ("GROK_PROMPT_SUGGESTIONS", "0"),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
+    .to_vec()
+}
