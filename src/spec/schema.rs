@@ -48,10 +48,14 @@ impl JsonSchema for Variable {
 }
 
 /// The types that a kind's data is made of.
-const KIND_DATA: [&str; 17] = [
+const KIND_DATA: [&str; 21] = [
+    "ChainRule",
     "ChoiceForm",
     "ChoiceForms",
     "ConversationForms",
+    "Doing",
+    "EvidenceRule",
+    "Injection",
     "Interrupt",
     "Keys",
     "Kind",

@@ -147,7 +147,7 @@ fn launched(world: &mut World, item: &Item, mode: &Mode, stand: bool) {
     seen.leftovers.clear();
     seen.activity = Activity::Idle;
     seen.conversation = match mode {
-        Mode::Fresh { .. } => evidence(want.kind.as_str()),
+        Mode::Fresh { .. } => evidence(want.name.as_str(), want.kind.as_str()),
         Mode::SameId { .. } => Evidence::NeverPrompted,
         _ => seen.conversation,
     };

@@ -159,7 +159,7 @@ impl World {
         self.recorded.records.insert(name(text), record(&session));
         let pane = self.pane(text);
         let seen = Seen {
-            conversation: evidence(of),
+            conversation: evidence(text, of),
             activity: Activity::Idle,
             processes: 7,
             memory: 412_000_000,
@@ -282,8 +282,9 @@ impl World {
     }
 }
 
-pub fn evidence(of: &str) -> Evidence {
-    if of == "generic" { Evidence::None } else { Evidence::Verified("c1".to_owned()) }
+/// The evidence of a conversation that its id resumes.
+pub fn evidence(session: &str, of: &str) -> Evidence {
+    if of == "generic" { Evidence::None } else { Evidence::Verified(id(session).to_string()) }
 }
 
 pub fn absent() -> Seen {
