@@ -175,7 +175,7 @@ fn fresh(
         if forms.is_empty() {
             return Err(ComposeError::NotAssignable(kind.name.clone()));
         }
-        argv.extend(conversation_form(forms, id)?);
+        argv.extend(conversation_form(forms, slots::plausible(id)?)?);
     }
     if let Some(prompt) = prompt {
         match &kind.prompt {
@@ -196,7 +196,7 @@ fn explicit_resume(kind: &Kind, resume: &[String], id: &str, slots: &Slots<'_>) 
     if !slots::mentions(resume, CONVERSATION) {
         return Err(ComposeError::ResumesAnother);
     }
-    Ok(slots::fill(resume, Some(slots::plausible(id)?), slots.cwd))
+    Ok(slots::fill(resume, Some(slots::plausible_target(id)?), slots.cwd))
 }
 
 fn derived_resume(kind: &Kind, session: &Session, id: &str, slots: &Slots<'_>) -> Result<Vec<String>, ComposeError> {
@@ -204,7 +204,7 @@ fn derived_resume(kind: &Kind, session: &Session, id: &str, slots: &Slots<'_>) -
     let Some(forms) = &kind.conversation else { return Err(NotDerivable::NoForm(kind.name.clone()).into()) };
     let mut argv = with_choices(kind, session, slots)?;
     let place = if forms.resume_first { 1 } else { argv.len() };
-    argv.splice(place..place, conversation_form(&forms.resume, id)?);
+    argv.splice(place..place, conversation_form(&forms.resume, slots::plausible_target(id)?)?);
     Ok(argv)
 }
 
@@ -227,7 +227,6 @@ fn with_choices(kind: &Kind, session: &Session, slots: &Slots<'_>) -> Result<Vec
 
 /// A kind's own arguments, with the conversation filled in at every place, the first included.
 fn conversation_form(form: &[String], id: &str) -> Result<Vec<String>, ComposeError> {
-    let id = slots::plausible(id)?;
     if !form.iter().any(|arg| arg == CONVERSATION) {
         return Err(ComposeError::ResumesAnother);
     }

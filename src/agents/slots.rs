@@ -14,6 +14,9 @@ pub const CWD_TOML: &str = "{cwd:toml}";
 /// The longest conversation id, in bytes.
 pub const MAX_ID: usize = 128;
 
+/// The longest path of a conversation's file, in bytes (`PATH_MAX`).
+pub const MAX_PATH: usize = 4096;
+
 /// A conversation id that no agent would give.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -33,6 +36,15 @@ pub fn plausible(id: &str) -> Result<&str, ImplausibleId> {
         && !id.starts_with('-')
         && ![CWD, CONVERSATION, VALUE].contains(&id);
     if good { Ok(id) } else { Err(ImplausibleId(id.chars().take(MAX_ID).collect())) }
+}
+
+/// Checks what a conversation is resumed by: its id, or, where the agent wants its file, an absolute path.
+///
+/// # Errors
+/// [`ImplausibleId`].
+pub fn plausible_target(target: &str) -> Result<&str, ImplausibleId> {
+    let path = target.starts_with('/') && target.len() <= MAX_PATH && !target.chars().any(char::is_control);
+    if path { Ok(target) } else { plausible(target) }
 }
 
 /// Whether `slot` is an argument of `argv`. Argument 0 is none.
@@ -104,6 +116,18 @@ mod tests {
         assert_eq!(fill_form("{{cwd:toml}={l={value:toml}}}", "a", "/a b.c"), r#"{"/a b.c"={l="a"}}"#);
         assert_eq!(fill_form("{other} {", "v", "/d"), "{other} {");
         assert_eq!(fill_form("{cwd:toml}", "", "/q\"\\\n\u{e9}"), "\"/q\\\"\\\\\\u000A\u{e9}\"");
+    }
+
+    #[test]
+    fn a_file_is_named_by_its_path_whatever_letters_are_in_it() {
+        let long = format!("/{}", "x/".repeat(200));
+        for good in ["id", "/home/ü ser/it's/s.jsonl", &long] {
+            assert_eq!(plausible_target(good), Ok(good));
+        }
+        for bad in ["", "-x", "a b", "s x/y", "/a\nb", "/a\0", &"x".repeat(129), &format!("/{}", "x".repeat(MAX_PATH))]
+        {
+            assert!(plausible_target(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agents::kind::reports::{PROMPTS, START};
+use crate::agents::slots;
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, Pid, ProcessKey};
 
@@ -30,10 +31,10 @@ pub const MAX_REPORTERS: usize = 16;
 pub const MAX_LINKS: usize = 64;
 
 /// The longest id that is reported, in bytes.
-pub const MAX_ID: usize = 128;
+pub const MAX_ID: usize = slots::MAX_ID;
 
-/// The longest transcript path that is reported, in bytes (`PATH_MAX`).
-pub const MAX_PATH: usize = 4096;
+/// The longest transcript path that is reported, in bytes.
+pub const MAX_PATH: usize = slots::MAX_PATH;
 
 /// The longest of a report's other words, in bytes.
 pub const MAX_WORD: usize = 256;

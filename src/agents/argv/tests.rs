@@ -169,6 +169,17 @@ fn no_resume_is_derived_beside_a_word_about_conversations() {
 }
 
 #[test]
+fn a_conversation_that_is_resumed_by_its_file_may_lie_anywhere() {
+    let file = format!("/home/some one/{}/s.jsonl", "deep/".repeat(40));
+    let resume = ["w", "{conversation}"];
+    for resume in [None, Some(words(resume))] {
+        let session = Session { resume, ..session(["claude"]) };
+        let argv = compose(claude(), &session, &Start::Resume { conversation: &file }, &SLOTS).unwrap();
+        assert_eq!(argv.last(), Some(&file));
+    }
+}
+
+#[test]
 fn an_id_is_checked_before_it_becomes_an_argument() {
     for id in ["", "--help", "{cwd}", "{conversation}", "a b"] {
         let resumed = compose(claude(), &session(["claude"]), &Start::Resume { conversation: id }, &SLOTS);
