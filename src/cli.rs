@@ -7,6 +7,8 @@ pub mod apply;
 pub mod args;
 pub mod attach;
 pub mod context;
+pub mod conversations;
+pub mod describe;
 pub mod doctor;
 pub mod down;
 pub mod early;
@@ -27,6 +29,7 @@ pub mod restart;
 pub mod revision;
 pub mod schema;
 pub mod status;
+pub mod table;
 pub mod validate;
 
 use std::process::ExitCode;
@@ -85,6 +88,8 @@ fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
         Verb::Adopt(args) => adopt::run(context, &args),
         Verb::Forget(args) => forget::run(context, &args),
         Verb::Reap(args) => reap::run(context, &args),
+        Verb::Describe(args) => describe::run(context, &args),
+        Verb::Conversations(args) => conversations::run(context, &args),
         Verb::Events(args) => events::run(context, &args),
         Verb::Doctor(args) => doctor::run(context, &args),
         Verb::Schema(args) => schema::run(context, &args),

@@ -12,6 +12,7 @@ mod begin;
 mod caps;
 mod changes;
 mod conversation;
+pub mod conversations;
 pub mod counters;
 pub mod decide;
 mod ended;

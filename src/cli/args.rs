@@ -83,6 +83,10 @@ pub enum Verb {
     Forget(Forget),
     /// List and end what earlier sessions left behind.
     Reap(Reap),
+    /// Show all that is known of one session.
+    Describe(Describe),
+    /// List the stored conversations, those of reaped sessions too.
+    Conversations(Conversations),
     /// Print the event log.
     Events(Events),
     /// Look whether this machine is fit to run a fleet; change nothing.
@@ -356,6 +360,30 @@ pub struct Forget {
     /// The fleet.
     #[command(flatten)]
     pub fleet: FleetFlag,
+}
+
+/// `describe`
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// The session.
+    pub name: String,
+    /// The fleet.
+    #[command(flatten)]
+    pub fleet: FleetFlag,
+    /// One JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `conversations`
+#[derive(Debug, Args)]
+pub struct Conversations {
+    /// The fleet.
+    #[command(flatten)]
+    pub fleet: FleetFlag,
+    /// One JSON document.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `reap`

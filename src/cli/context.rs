@@ -124,7 +124,7 @@ impl Context {
             actor: actor.to_owned(),
             patience: PATIENCE,
             unmanaged: matches!(actor, "plan" | "apply"),
-            thorough: actor == "restart",
+            thorough: matches!(actor, "restart" | "conversations" | "describe"),
             home: self.var("HOME").map(str::to_owned),
             inside: self.var("FARHELM_SESSION_ID").and_then(|id| Uuid::parse_str(id).ok()).map(SessionId),
             revision: sources.first().and_then(|source| revision::head(machine, source)),

@@ -9,6 +9,7 @@ use super::args;
 use super::context::{Context, selection};
 use super::error::CliError;
 use super::exit::Exit;
+use super::table;
 
 /// Prints each session's sync and health.
 ///
@@ -32,7 +33,7 @@ pub fn run(context: &Context, args: &args::Status) -> Result<Exit, CliError> {
     if args.json {
         context.output.json(&serde_json::json!({ "fleet": plan.header.fleet, "sessions": sessions }))?;
     } else {
-        context.output.data(&table(&sessions))?;
+        context.output.data(&rows(&sessions))?;
     }
     let well = sessions.iter().all(|session| session.sync == Sync::InSync && is_well(session.health));
     Ok(if args.health && !well { Exit::Error } else { Exit::Ok })
@@ -42,11 +43,11 @@ const fn is_well(health: Health) -> bool {
     !matches!(health, Health::Failed | Health::CrashLoop | Health::Backoff | Health::Unknown)
 }
 
-fn word<T: serde::Serialize>(value: &T) -> String {
+pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn table(sessions: &[Status]) -> String {
+fn rows(sessions: &[Status]) -> String {
     let mut rows = vec![["SESSION", "KIND", "SYNC", "HEALTH", "PID", "REASON"].map(str::to_owned)];
     for session in sessions {
         rows.push([
@@ -58,14 +59,5 @@ fn table(sessions: &[Status]) -> String {
             visible(&session.reason),
         ]);
     }
-    let widths: Vec<usize> = (0..5).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
-    let lines: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            let cells: Vec<String> =
-                widths.iter().zip(row).map(|(width, cell)| format!("{cell:<width$}", width = *width)).collect();
-            format!("{}  {}", cells.join("  "), row[5]).trim_end().to_owned()
-        })
-        .collect();
-    lines.join("\n")
+    table::lines(&rows)
 }

@@ -179,6 +179,22 @@ impl Bed {
         });
     }
 
+    /// Types a command of the agent's own, which asks the model nothing, and waits until the composer took it.
+    #[track_caller]
+    pub fn slash(&self, name: &str, text: &str) {
+        self.paste_into(name, text);
+        let pane = self.pane(name);
+        let composer = format!("{} {text}", self.agent.idle[0].trim());
+        let mut pressed: Option<Instant> = None;
+        self.wait(name, "the command is taken", || {
+            if pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(3)) {
+                self.press(name, &["Enter"]);
+                pressed = Some(Instant::now());
+            }
+            !self.shown(&pane).replace('\u{a0}', " ").contains(&composer)
+        });
+    }
+
     /// Waits until the model has been asked this often to begin a turn; all of these requests.
     #[track_caller]
     pub fn wait_turns(&self, name: &str, count: usize) -> Vec<crate::model::Request> {

@@ -32,6 +32,13 @@ pub static AGENT: Agent = Agent {
 };
 
 common_tests!();
+kept_tests!(
+    comes_back_after_a_kill_a_change_and_a_removal,
+    comes_back_in_mid_turn_and_after_the_server_and_the_machine_died,
+    is_held_when_its_transcript_is_gone,
+    comes_back_in_the_conversation_that_a_clear_began,
+    a_nested_run_changes_nothing,
+);
 
 fn configure(home: &Home) {
     let model = &home.model;

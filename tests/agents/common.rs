@@ -142,15 +142,20 @@ fn has_arguments(bed: &Bed, pid: i32) {
 fn ends_with_arguments(bed: &Bed, pid: i32) -> String {
     let argv: Vec<String> = process::argv(pid).into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let expected = bed.agent.arguments;
-    assert!(argv.len() > expected.len(), "{argv:?} does not end with {expected:?}");
     let dir = bed.path("work/api").display().to_string();
-    let (program, arguments) = argv.split_at(argv.len() - expected.len());
     let fits = |(word, form): (&String, &&str)| match *form {
         "{uuid}" => word.len() == 36 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'),
         form => *word == form.replace("{prompt}", PROMPT).replace("{dir}", &dir),
     };
-    assert!(arguments.iter().zip(expected).all(fits), "{argv:?} does not end with {expected:?}");
-    program.last().expect("longer than the arguments").clone()
+    // What gives an agent its hook comes behind them.
+    let at = argv.windows(expected.len()).position(|words| words.iter().zip(expected).all(fits));
+    let at = at.unwrap_or_else(|| panic!("{argv:?} does not hold {expected:?}"));
+    let hook = &argv[at + expected.len()..];
+    assert!(
+        hook.is_empty() || hook.iter().any(|word| word.contains("farhelm") || word.contains("extensions")),
+        "{hook:?}"
+    );
+    argv[at.checked_sub(1).expect("a program before its arguments")].clone()
 }
 
 /// The model is asked the file's prompt once, also when a second one follows; by hand where none can be given at launch.

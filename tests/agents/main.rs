@@ -13,6 +13,7 @@ mod agent;
 mod bed;
 mod cache;
 mod common;
+mod kept;
 mod model;
 mod results;
 mod table;
@@ -35,6 +36,18 @@ macro_rules! common_tests {
             stop_in_mid_turn_leaves_nothing,
             down_leaves_nothing,
         );
+    };
+}
+
+/// Tests of conversations, in the module of an agent.
+macro_rules! kept_tests {
+    ($($behaviour:ident),+ $(,)?) => {
+        $(
+            #[test]
+            fn $behaviour() {
+                crate::kept::check(&AGENT, stringify!($behaviour), crate::kept::$behaviour);
+            }
+        )+
     };
 }
 

@@ -21,6 +21,7 @@ pub static AGENT: Agent = Agent {
 };
 
 common_tests!();
+kept_tests!(comes_back_after_a_kill_a_change_and_a_removal,);
 
 fn environment(home: &Home) -> Vec<(&'static str, String)> {
     let model = json!({"limit": {"context": 200_000, "output": 8000}});
