@@ -67,6 +67,16 @@ pub fn add<'k>(
     }
 }
 
+/// Notes which conversations were found: one that was there once is missing when it is gone, not yet unwritten.
+pub fn note_found(observed: &Observed, recorded: &mut Recorded) {
+    for record in recorded.records.values_mut() {
+        let found = observed.sessions.get(&record.id).is_some_and(|s| matches!(s.conversation, Evidence::Verified(_)));
+        if let Some(identity) = record.identity.as_mut().filter(|_| found) {
+            identity.seen = true;
+        }
+    }
+}
+
 /// A running session as the files want it: no decision needs its conversation.
 fn plainly_running(ask: &Ask<'_>, seen: &Seen, record: &Record, contents: &fields::Contents) -> bool {
     let wanted = ask.desired.sessions.get(&record.name);

@@ -195,6 +195,7 @@ impl<'a> Reconciler<'a> {
         let judged = reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
         let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };
         conversation::add(self.host, &ask, &mut observed, &recorded, &kind_of);
+        conversation::note_found(&observed, &mut recorded);
         let changed = recorded.records.iter().filter(|(name, record)| before.get(*name) != Some(record));
         let changed = changed.map(|(name, _)| name.clone()).collect();
         Ok(Situation { recorded, observed, changed, judged })

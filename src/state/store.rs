@@ -217,7 +217,12 @@ impl<'a> Store<'a> {
         self.disk.replace(&graves.collect::<Result<Vec<_>, _>>()?)?;
         let buried: BTreeSet<SessionId> = records.iter().map(|record| record.id).collect();
         launch_files::sweep(self.disk, &self.layout.launch(), |id, _| !buried.contains(&id))?;
-        records.iter().try_for_each(|record| self.remove_record(record.id))
+        for record in records {
+            self.remove_record(record.id)?;
+            // Nothing reports any more; what stays counts for nothing.
+            let _ = self.disk.remove_dir(&self.layout.report_dir(record.id));
+        }
+        Ok(())
     }
 
     /// Removes a record without a tombstone.

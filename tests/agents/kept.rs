@@ -139,7 +139,7 @@ pub fn starts_anew_when_nothing_was_said(bed: &Bed) {
     bed.wait_idle("api");
     bed.wait("api", "its conversation is known", || bed.conversation("api")["state"] == "nothing-to-lose");
     bed.kill_agent();
-    bed.farhelm(["plan"]).ok().never_says("blocked");
+    bed.farhelm(["plan"]).ok().says("1 to launch").says("nothing to lose");
     bed.apply();
     bed.wait_idle("api");
     bed.type_into("api", FIRST);

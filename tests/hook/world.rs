@@ -28,7 +28,7 @@ pub struct World {
 impl World {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).expect("our own directory");
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our own directory");
         let session = SessionId(uuid::Uuid::new_v4());
         let machine = machine();
         let account = Account { hostname: "host".to_owned(), uid: 0 };

@@ -45,10 +45,11 @@ impl Credentials {
     }
 }
 
-/// Whether `dir` is a directory of this user that nobody else may enter.
+/// Whether `dir` is a directory of this user that nobody else may write to. An operator may have made it with the usual
+/// rights; what lies in it is closed to others by itself.
 fn is_private(dir: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    std::fs::metadata(dir).is_ok_and(|meta| meta.is_dir() && meta.uid() == own && meta.mode() & 0o077 == 0)
+    std::fs::metadata(dir).is_ok_and(|meta| meta.is_dir() && meta.uid() == own && meta.mode() & 0o022 == 0)
 }
 
 fn read_key(path: &Path) -> Option<String> {
