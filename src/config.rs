@@ -1,11 +1,13 @@
 //! Text to a resolved fleet: load, include, check, interpolate, resolve with origin.
 
+mod argument;
 mod assemble;
 mod check;
 mod command;
 mod context;
 pub mod desired;
 pub mod dotenv;
+mod draft;
 mod expand;
 pub mod explain;
 mod gather;
@@ -17,6 +19,7 @@ mod merge;
 pub mod problem;
 mod profile;
 pub mod render;
+mod request;
 mod resolve;
 mod source;
 mod suggest;

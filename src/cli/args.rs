@@ -6,6 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::spec::duration::Period;
 
+mod which;
+pub use which::{Files, FleetFlag, Select};
+
 /// Keeps a fleet of terminal coding agents as its files declare it.
 #[derive(Debug, Parser)]
 #[command(name = "farhelm", version, about, disable_help_subcommand = true, max_term_width = 100)]
@@ -95,54 +98,6 @@ pub enum Verb {
     Schema(Schema),
     /// Explain a field of the fleet file, or a kind.
     Explain(Explain),
-}
-
-/// Fleet files and what fills them.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Files {
-    /// Files, directories (their *.yaml) or `-` [default: ./farhelm.yaml].
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Set a variable.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub var: Vec<String>,
-    /// Read variables from a file.
-    #[arg(long, value_name = "FILE")]
-    pub vars: Vec<PathBuf>,
-}
-
-/// The fleet files, where sessions are named otherwise.
-#[derive(Debug, Clone, Default, Args)]
-pub struct FleetFlag {
-    /// The fleet's file or directory [default: ./farhelm.yaml].
-    #[arg(short = 'f', long = "file", value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Set a variable.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub var: Vec<String>,
-    /// Read variables from a file.
-    #[arg(long, value_name = "FILE")]
-    pub vars: Vec<PathBuf>,
-}
-
-impl From<FleetFlag> for Files {
-    fn from(flag: FleetFlag) -> Self {
-        Self { paths: flag.paths, var: flag.var, vars: flag.vars }
-    }
-}
-
-/// Which sessions.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Select {
-    /// Only sessions whose names match.
-    #[arg(long, value_name = "GLOB")]
-    pub only: Vec<String>,
-    /// No sessions whose names match.
-    #[arg(long, value_name = "GLOB")]
-    pub exclude: Vec<String>,
-    /// Only sessions with this label.
-    #[arg(short = 'l', long = "label", value_name = "LABEL=VALUE")]
-    pub labels: Vec<String>,
 }
 
 /// `init`

@@ -7,27 +7,14 @@ use serde_json::{Map, Value};
 
 use super::check;
 use super::context::Context;
+use super::draft::{Draft, FileId, Site};
 use super::gather::Gathered;
-use super::layers::Layer;
-use super::load::LoadRequest;
-use super::problem::{Draft, FileId, Site};
+use super::layers::{Entry, Layer};
+use super::request::LoadRequest;
 use super::source::{Files, path_text};
 use super::template::{self, Unfilled};
 use super::tree::Step;
 use crate::spec::words::Text;
-
-/// A named part of a file.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// Where it stands.
-    pub layer: Layer,
-    /// Its values, unfilled.
-    pub value: Value,
-    /// The schema refuses it, which has been reported.
-    pub broken: bool,
-    /// The schema refuses some of its fields, which were reported and taken out.
-    pub damaged: bool,
-}
 
 /// The parts of a fleet, by section and name.
 pub struct Parts<'a> {

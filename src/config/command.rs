@@ -1,5 +1,6 @@
 //! A session's command: what it starts, what its kind is, how it is resumed, and whether that can work.
 
+use super::argument::{CONVERSATION, CWD, basename};
 use super::context::Context;
 use super::layers::{Layers, steps};
 use super::lint;
@@ -14,10 +15,6 @@ use crate::spec::settings::Settings;
 
 /// The kind that knows nothing of its program.
 pub const GENERIC: &str = "generic";
-/// The slot of the directory.
-pub const CWD: &str = "{cwd}";
-/// The slot of the conversation.
-pub const CONVERSATION: &str = "{conversation}";
 
 /// A checked command.
 pub struct Command {
@@ -27,12 +24,6 @@ pub struct Command {
     pub invocation: Vec<String>,
     /// The resume command, where one was written.
     pub resume: Option<Vec<String>>,
-}
-
-/// A program's name without its directory.
-#[must_use]
-pub fn basename(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
 }
 
 /// Checks the command of `settings`. `raw`: it is the session's own, not a profile's.

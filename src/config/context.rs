@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::assemble::Entry;
 use super::check;
-use super::layers::{Layer, Layers};
-use super::load::LoadRequest;
-use super::problem::Draft;
+use super::draft::Draft;
+use super::layers::{Entry, Layer, Layers};
+use super::request::LoadRequest;
 use super::source::{Files, path_text};
 use super::template::{Row, Scope};
 use super::tree::Step;

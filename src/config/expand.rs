@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::assemble::Entry;
 use super::context::Context;
+use super::draft::Draft;
 use super::intake::intake;
-use super::layers::Layer;
+use super::layers::{Entry, Layer};
 use super::merge::Over;
-use super::problem::Draft;
 use super::template::Row;
 use crate::spec::name::Name;
 use crate::spec::settings::Settings;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::load::{FILE, LoadRequest, default_files};
-use super::problem::{Draft, FileId, Site};
+use super::draft::{Draft, FileId, Site};
+use super::request::{FILE, LoadRequest, default_files};
 use super::source::{self, File, Files};
 use super::tree::Step;
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::problem::{FileId, Site};
+use serde_json::Value;
+
+use super::draft::{FileId, Site};
 use super::source::{Files, path_text};
 use super::tree::{NodeId, Step};
 use crate::spec::name::Name;
@@ -18,6 +20,19 @@ pub struct Layer {
     pub key: Option<NodeId>,
     /// What it is: `sessions.api`, `profiles.claude`, `defaults`.
     pub path: String,
+}
+
+/// A named part of a file.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Where it stands.
+    pub layer: Layer,
+    /// Its values, unfilled.
+    pub value: Value,
+    /// The schema refuses it, which has been reported.
+    pub broken: bool,
+    /// The schema refuses some of its fields, which were reported and taken out.
+    pub damaged: bool,
 }
 
 /// The levels of one session or profile. The lower part is shared.

@@ -1,6 +1,6 @@
 //! Warnings: what is legal and surely not meant.
 
-use super::command::{CONVERSATION, CWD, basename};
+use super::argument::{CONVERSATION, CWD, basename};
 use super::context::Context;
 use super::layers::{Layers, steps};
 use super::suggest::listed;

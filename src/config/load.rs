@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::assemble::{Entry, Parts, assemble};
+use super::assemble::{Parts, assemble};
 use super::context::Context;
 use super::desired::{Desired, Policy};
+use super::draft::{Draft, Site};
 use super::expand::expand;
 use super::gather::gather;
 use super::intake::intake;
-use super::layers::{Layer, Layers};
+use super::layers::{Entry, Layer, Layers};
 use super::merge::Over;
-use super::problem::{Draft, Problems, Site};
+use super::problem::Problems;
 use super::profile::{Base, Kinds, Profiles};
+pub use super::request::{FILE, LoadRequest, default_files};
 use super::resolve::Resolver;
 use super::source::{self, File, Files};
 use super::tree::Step;
@@ -25,34 +27,6 @@ use crate::spec::fleet::Moved;
 use crate::spec::name::Name;
 use crate::spec::settings::Settings;
 use crate::spec::words::Text;
-
-/// The name of a fleet's file where none is named.
-pub const FILE: &str = "farhelm.yaml";
-
-/// The files that are tried, in order, where none is named.
-#[must_use]
-pub fn default_files(cwd: &Path, config_home: &Path) -> [PathBuf; 2] {
-    [cwd.join(FILE), config_home.join("farhelm").join(FILE)]
-}
-
-/// What to load, and with what.
-#[derive(Debug, Clone, Default)]
-pub struct LoadRequest {
-    /// Files, directories (their `*.yaml`), or `-` for standard input. None: the default file.
-    pub paths: Vec<PathBuf>,
-    /// `--var NAME=VALUE`, the last of a name counts.
-    pub vars: Vec<(String, String)>,
-    /// `--vars FILE`, in order; `vars` beats them.
-    pub var_files: Vec<PathBuf>,
-    /// The account's home: what `~` means.
-    pub home: PathBuf,
-    /// The environment: what `${env:NAME}` means.
-    pub env: BTreeMap<String, String>,
-    /// Where relative paths start.
-    pub cwd: PathBuf,
-    /// `$XDG_CONFIG_HOME`, or what stands for it.
-    pub config_home: PathBuf,
-}
 
 /// A fleet, resolved.
 #[derive(Debug)]

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::assemble::Entry;
 use super::context::Context;
 use super::intake::intake;
-use super::layers::{Layer, Layers};
+use super::layers::{Entry, Layer, Layers};
 use super::merge::Over;
 use super::suggest::did_you_mean;
 use crate::agents::kind::Kind;
@@ -194,7 +193,7 @@ impl<'a> Profiles<'a> {
         if let Err(error) = Name::new(name) {
             if !entry.broken {
                 let site = entry.layer.key_site(&context.files, &[]);
-                context.report(super::problem::Draft::error(site, &entry.layer.path, error.to_string()));
+                context.report(super::draft::Draft::error(site, &entry.layer.path, error.to_string()));
             }
             return None;
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::problem::{Draft, FileId, Site};
+use super::draft::{Draft, FileId, Site};
 use super::tree::{self, Found, Step, Stretch, Tree};
 
 /// The largest file, in bytes.

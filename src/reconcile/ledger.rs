@@ -192,7 +192,7 @@ impl<'a> Ledger<'a> {
                             tab.pane = Some(opened.pane.clone());
                             tab.process = *process;
                         }
-                    })
+                    });
                 }
                 (None, Progress::Running) => {
                     self.running(&opening.session);

@@ -208,7 +208,7 @@ fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     assert_eq!(fleet.starts("b"), []);
     assert_eq!(fleet.marked().len(), 1);
 
-    let ran = fleet.farhelm(["stop", "a"]).ok();
+    let ran = fleet.farhelm(["stop", "a"]).never_says("not remembered");
     assert!(!process::runs(pid), "a full disk prevented a stop\n{ran}");
     assert_eq!(fleet.marked(), []);
     fs::remove_file(state.join("filler")).expect("our own file");

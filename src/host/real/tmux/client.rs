@@ -113,13 +113,14 @@ impl Machine {
         let verdict = if new_enough(&text) {
             Ok(visible(&text))
         } else {
-            Err(TmuxError::NotUsable(format!(
-                "`{}` says it is `{}`; tmux {}.{} or newer is needed",
-                self.tmux.path.display(),
-                visible(&text),
-                OLDEST.0,
-                OLDEST.1
-            )))
+            let says = match (output.status.success(), text.as_str()) {
+                (false, _) => format!("fails when asked for its version ({}) {}", output.status, output.complaint()),
+                (true, "") => "does not say its version".to_owned(),
+                (true, text) => format!("says it is `{}`", visible(text)),
+            };
+            let (path, (major, minor)) = (self.tmux.path.display(), OLDEST);
+            let says = says.trim_end();
+            Err(TmuxError::NotUsable(format!("`{path}` {says}; tmux {major}.{minor} or newer is needed")))
         };
         self.tmux.verdict.get_or_init(|| verdict).clone()
     }

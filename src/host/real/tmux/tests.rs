@@ -117,10 +117,19 @@ fn a_missing_program_and_an_old_one_say_what_to_do() {
         machine.open(&tmux.socket, &[request(session("s"), "a")]).unwrap_err().to_string()
     };
     assert_eq!(with(Path::new("/nonexistent/tmux")), "`/nonexistent/tmux` was not found; install tmux 3.2 or newer");
-    let old = tmux.dir.path().join("tmux");
-    fs::write(&old, "#!/bin/sh\necho tmux 2.9a\n").unwrap();
-    fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    assert_eq!(with(&old), format!("`{}` says it is `tmux 2.9a`; tmux 3.2 or newer is needed", old.display()));
+    let program = tmux.dir.path().join("tmux");
+    fs::write(&program, "#!/bin/sh\n. \"${0%/*}/says\"\n").unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let says = |script: &str| {
+        fs::write(tmux.dir.path().join("says"), script).unwrap();
+        with(&program).replace(&program.display().to_string(), "tmux")
+    };
+    assert_eq!(says("echo tmux 2.9a"), "`tmux` says it is `tmux 2.9a`; tmux 3.2 or newer is needed");
+    assert_eq!(says(":"), "`tmux` does not say its version; tmux 3.2 or newer is needed");
+    assert_eq!(
+        says("echo no such library >&2; exit 3"),
+        "`tmux` fails when asked for its version (exit status: 3) no such library; tmux 3.2 or newer is needed"
+    );
 }
 
 #[test]
