@@ -59,7 +59,7 @@ impl Bed {
         let mut text = String::from("farhelm: v1\nfleet: t\npolicy: {launch: {parallel: 8, stagger: 1ms}}\n");
         text += &format!("defaults:\n  profile: {}\n  env: {}\n", self.agent.name, self.environment_yaml());
         text += if self.agent.kind().choices.trusted.is_some() { "  trust: trusted\n" } else { "" };
-        text += "sessions:\n";
+        text += if sessions.is_empty() { "sessions: {}\n" } else { "sessions:\n" };
         for (name, fields) in sessions {
             self.repository(name);
             text += &format!("  {name}:\n    dir: '@WORK@/{name}'\n");
@@ -179,19 +179,18 @@ impl Bed {
         });
     }
 
-    /// Types a command of the agent's own, which asks the model nothing, and waits until the composer took it.
+    /// Types a command of the agent's own, which asks the model nothing, and waits until it took `gone` off the screen.
     #[track_caller]
-    pub fn slash(&self, name: &str, text: &str) {
+    pub fn slash(&self, name: &str, text: &str, gone: &str) {
         self.paste_into(name, text);
         let pane = self.pane(name);
-        let composer = format!("{} {text}", self.agent.idle[0].trim());
         let mut pressed: Option<Instant> = None;
-        self.wait(name, "the command is taken", || {
+        self.wait(name, "the command is carried out", || {
             if pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(3)) {
                 self.press(name, &["Enter"]);
                 pressed = Some(Instant::now());
             }
-            !self.shown(&pane).replace('\u{a0}', " ").contains(&composer)
+            !self.shown(&pane).contains(gone)
         });
     }
 

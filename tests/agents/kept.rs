@@ -169,7 +169,7 @@ pub fn is_held_when_its_transcript_is_gone(bed: &Bed) {
 pub fn comes_back_in_the_conversation_that_a_clear_began(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
     let old = bed.prompted();
-    bed.slash("api", "/clear");
+    bed.slash("api", "/clear", FIRST);
     bed.wait_idle("api");
     bed.type_into("api", SECOND);
     bed.wait_turns("api", 2);
