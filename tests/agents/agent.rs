@@ -23,7 +23,7 @@ pub struct Agent {
     pub takes_prompt: bool,
     /// Writes the configuration of its home: no first run, no account, no updates, the fake model.
     pub configure: fn(&Home),
-    /// Makes it trust a session's directory, in its home's configuration. Another session's agent may run by then.
+    /// Makes it trust a session's directory, in its home's configuration.
     pub trust: fn(&Home, &Path),
     /// Environment of its own, beside what every agent gets.
     pub environment: fn(&Home) -> Vec<(&'static str, String)>,

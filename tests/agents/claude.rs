@@ -55,15 +55,11 @@ fn configure(home: &Home) {
     home.write(".claude/settings.json", &json!({"skipDangerousModePermissionPrompt": true}).to_string());
 }
 
-/// Trust covers what is below: the folder of all sessions is written once, before a Claude runs that would write the file
-/// anew without it.
 fn trust(home: &Home, dir: &Path) {
     let mut state: Value = serde_json::from_str(&home.read(STATE)).expect("written by `configure`");
-    let all = dir.parent().expect("the folder of all sessions").display().to_string();
-    if state["projects"].get(&all).is_none() {
-        state["projects"][all] = json!({"hasTrustDialogAccepted": true});
-        home.write(STATE, &state.to_string());
-    }
+    // The trust of a folder above does not hold for a repository.
+    state["projects"][dir.display().to_string()] = json!({"hasTrustDialogAccepted": true});
+    home.write(STATE, &state.to_string());
 }
 
 fn environment(home: &Home) -> Vec<(&'static str, String)> {

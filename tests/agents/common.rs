@@ -84,7 +84,7 @@ pub fn stop_in_mid_turn_leaves_nothing(bed: &Bed) {
 
 /// `down` takes an idle agent and one in mid-turn, with the tool it runs.
 pub fn down_leaves_nothing(bed: &Bed) {
-    bed.sessions(&[("api", YOLO)]);
+    bed.sessions(&[("api", YOLO), ("web", &format!("{YOLO}\ndesired: stopped"))]);
     bed.apply();
     // Two first starts at once in a new home are not what is tested: of two opencodes one once showed nothing for minutes.
     bed.wait_idle("api");
