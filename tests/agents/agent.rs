@@ -17,6 +17,8 @@ pub struct Agent {
     /// The arguments farhelm must compose for the model, `effort: low`, `permissions: yolo`, `trust: trusted` and a prompt,
     /// as far as the kind has them. `{uuid}` stands for any UUID; `{dir}` and `{prompt}`, also within one, for those.
     pub arguments: &'static [&'static str],
+    /// The option behind them that brings farhelm's hook; `None` where none is brought on the command line.
+    pub hook: Option<&'static str>,
     /// The effort that its requests name then; `None` where they name none.
     pub effort_in_requests: Option<&'static str>,
     /// A prompt can be given at launch.

@@ -20,6 +20,7 @@ pub static AGENT: Agent = Agent {
         "{uuid}",
         "{prompt}",
     ],
+    hook: Some("--settings"),
     effort_in_requests: Some("low"),
     takes_prompt: true,
     configure,
