@@ -17,13 +17,15 @@ pub struct Agent {
     /// The arguments farhelm must compose for the model, `effort: low`, `permissions: yolo`, `trust: trusted` and a prompt,
     /// as far as the kind has them. `{uuid}` stands for any UUID; `{dir}` and `{prompt}`, also within one, for those.
     pub arguments: &'static [&'static str],
+    /// The option behind them that brings farhelm's hook; `None` where none is brought on the command line.
+    pub hook: Option<&'static str>,
     /// The effort that its requests name then; `None` where they name none.
     pub effort_in_requests: Option<&'static str>,
     /// A prompt can be given at launch.
     pub takes_prompt: bool,
     /// Writes the configuration of its home: no first run, no account, no updates, the fake model.
     pub configure: fn(&Home),
-    /// Makes it trust a session's directory, in its home's configuration. Another session's agent may run by then.
+    /// Makes it trust a session's directory, in its home's configuration.
     pub trust: fn(&Home, &Path),
     /// Environment of its own, beside what every agent gets.
     pub environment: fn(&Home) -> Vec<(&'static str, String)>,

@@ -55,6 +55,9 @@ impl Bed {
 
     /// Writes `farhelm.yaml` with these sessions: a name, and lines of YAML. Each has a repository of its own for a
     /// directory, which the agent trusts, and the agent's profile and environment.
+    ///
+    /// Name all sessions before the first runs, if need be `desired: stopped`: an agent that runs may write its
+    /// configuration anew, and without a directory that was trusted meanwhile.
     pub fn sessions(&self, sessions: &[(&str, &str)]) -> &Self {
         let mut text = String::from("farhelm: v1\nfleet: t\npolicy: {launch: {parallel: 8, stagger: 1ms}}\n");
         text += &format!("defaults:\n  profile: {}\n  env: {}\n", self.agent.name, self.environment_yaml());

@@ -20,6 +20,7 @@ pub static AGENT: Agent = Agent {
         "{uuid}",
         "{prompt}",
     ],
+    hook: Some("--settings"),
     effort_in_requests: Some("low"),
     takes_prompt: true,
     configure,
@@ -55,17 +56,11 @@ fn configure(home: &Home) {
     home.write(".claude/settings.json", &json!({"skipDangerousModePermissionPrompt": true}).to_string());
 }
 
-/// Trust covers what is below, but not for a launch with hooks. All folders of sessions are written once, before a Claude
-/// runs that would write the file anew without them.
 fn trust(home: &Home, dir: &Path) {
     let mut state: Value = serde_json::from_str(&home.read(STATE)).expect("written by `configure`");
-    let all = dir.parent().expect("the folder of all sessions");
-    if state["projects"].get(all.join("api").display().to_string()).is_none() {
-        for name in ["api", "web"] {
-            state["projects"][all.join(name).display().to_string()] = json!({"hasTrustDialogAccepted": true});
-        }
-        home.write(STATE, &state.to_string());
-    }
+    // The trust of a folder above does not hold for a repository.
+    state["projects"][dir.display().to_string()] = json!({"hasTrustDialogAccepted": true});
+    home.write(STATE, &state.to_string());
 }
 
 fn environment(home: &Home) -> Vec<(&'static str, String)> {

@@ -19,6 +19,7 @@ pub static AGENT: Agent = Agent {
         "projects={\"{dir}\"={trust_level=\"trusted\"}}",
         "{prompt}",
     ],
+    hook: Some("-c"),
     effort_in_requests: Some("low"),
     takes_prompt: true,
     configure,

@@ -50,7 +50,7 @@ pub fn launched_through_a_wrapper(bed: &Bed) {
     assert_ne!(pid, wrapper, "the wrapper is gone");
     has_arguments(bed, pid);
     // An agent may write over its own arguments; the wrapper does not.
-    ends_with_arguments(bed, wrapper);
+    as_composed(bed, wrapper);
     is_prompted_once(bed);
     bed.farhelm(["stop", "api"]).ok();
     assert_eq!(bed.left(), [""; 0]);
@@ -84,7 +84,7 @@ pub fn stop_in_mid_turn_leaves_nothing(bed: &Bed) {
 
 /// `down` takes an idle agent and one in mid-turn, with the tool it runs.
 pub fn down_leaves_nothing(bed: &Bed) {
-    bed.sessions(&[("api", YOLO)]);
+    bed.sessions(&[("api", YOLO), ("web", &format!("{YOLO}\ndesired: stopped"))]);
     bed.apply();
     // Two first starts at once in a new home are not what is tested: of two opencodes one once showed nothing for minutes.
     bed.wait_idle("api");
@@ -126,7 +126,7 @@ fn resume_of(agent: &Agent) -> Vec<String> {
 fn has_arguments(bed: &Bed, pid: i32) {
     match bed.agent.shown {
         Shown::All => {
-            let program = ends_with_arguments(bed, pid);
+            let program = as_composed(bed, pid);
             assert!(program.ends_with(&format!("/{}", bed.agent.name)) || program == bed.agent.name, "{program}");
         }
         // Blanks fill the place of what was there before.
@@ -137,9 +137,9 @@ fn has_arguments(bed: &Bed, pid: i32) {
     }
 }
 
-/// The process's last arguments are those that were to be composed; the one before them.
+/// The process has the arguments that were to be composed, and behind them nothing but farhelm's hook; the word before them.
 #[track_caller]
-fn ends_with_arguments(bed: &Bed, pid: i32) -> String {
+fn as_composed(bed: &Bed, pid: i32) -> String {
     let argv: Vec<String> = process::argv(pid).into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let expected = bed.agent.arguments;
     let dir = bed.path("work/api").display().to_string();
@@ -147,15 +147,15 @@ fn ends_with_arguments(bed: &Bed, pid: i32) -> String {
         "{uuid}" => word.len() == 36 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'),
         form => *word == form.replace("{prompt}", PROMPT).replace("{dir}", &dir),
     };
-    // What gives an agent its hook comes behind them.
-    let at = argv.windows(expected.len()).position(|words| words.iter().zip(expected).all(fits));
-    let at = at.unwrap_or_else(|| panic!("{argv:?} does not hold {expected:?}"));
-    let hook = &argv[at + expected.len()..];
-    assert!(
-        hook.is_empty() || hook.iter().any(|word| word.contains("farhelm") || word.contains("extensions")),
-        "{hook:?}"
-    );
-    argv[at.checked_sub(1).expect("a program before its arguments")].clone()
+    let begins = |at: &usize| argv[*at..].len() >= expected.len() && argv[*at..].iter().zip(expected).all(fits);
+    let at = (1..argv.len()).find(begins).unwrap_or_else(|| panic!("{argv:#?} does not have {expected:?}"));
+    let rest = &argv[at + expected.len()..];
+    let hook = format!("internal hook --vendor {} ", bed.agent.name);
+    let state = bed.state().display().to_string();
+    let brings_hook = || rest.iter().any(|word| word.contains(&hook) || word.starts_with(&state));
+    assert_eq!(rest.first().map(String::as_str), bed.agent.hook, "{argv:#?}");
+    assert!(rest.is_empty() || brings_hook(), "{argv:#?}");
+    argv[at - 1].clone()
 }
 
 /// The model is asked the file's prompt once, also when a second one follows; by hand where none can be given at launch.

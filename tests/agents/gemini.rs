@@ -17,6 +17,7 @@ pub static AGENT: Agent = Agent {
         "{uuid}",
         "--prompt-interactive={prompt}",
     ],
+    hook: None,
     effort_in_requests: None,
     takes_prompt: true,
     configure,

@@ -7,6 +7,7 @@ pub static AGENT: Agent = Agent {
     model: "fake",
     model_in_requests: "fake-model",
     arguments: &["-m", "fake", "--reasoning-effort", "low", "--always-approve", "-s", "{uuid}", "{prompt}"],
+    hook: None,
     effort_in_requests: None,
     takes_prompt: true,
     configure,

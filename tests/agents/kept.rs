@@ -8,6 +8,7 @@ use crate::agent::Agent;
 use crate::bed::Bed;
 use crate::results;
 use crate::support::process;
+use crate::support::wait::wait_at_most;
 
 /// Runs a test of an agent.
 pub fn check(agent: &'static Agent, behaviour: &str, test: fn(&Bed)) {
@@ -61,6 +62,13 @@ impl Bed {
         self.wait("api", "it is gone", || pids.iter().all(|pid| !process::runs(*pid)));
     }
 
+    /// Kills the tmux server, and waits until the agents have ended with it.
+    #[track_caller]
+    fn kill_server(&self) {
+        self.tmux().run(&["kill-server"]);
+        wait_at_most(crate::bed::PATIENCE, "the agents have ended", || self.left().is_empty());
+    }
+
     /// The model is asked on, and told what was said before.
     #[track_caller]
     fn goes_on(&self, id: &str, said: &[&str], next: &str) {
@@ -110,10 +118,10 @@ pub fn comes_back_in_mid_turn_and_after_the_server_and_the_machine_died(bed: &Be
     bed.kill_agent();
     bed.apply();
     bed.goes_on(&id, &[FIRST], SECOND);
-    bed.tmux().run(&["kill-server"]);
+    bed.kill_server();
     bed.apply();
     bed.goes_on(&id, &[FIRST, SECOND], "and the tides");
-    bed.tmux().run(&["kill-server"]);
+    bed.kill_server();
     forget_the_boot(bed);
     bed.farhelm(["plan"]).ok().says("launch, resume");
     bed.apply();

@@ -13,6 +13,7 @@ pub static AGENT: Agent = Agent {
     model: "fake",
     model_in_requests: "fake-model",
     arguments: &["-m", "fake", "--auto"],
+    hook: None,
     effort_in_requests: None,
     takes_prompt: false,
     configure,

@@ -7,6 +7,7 @@ pub static AGENT: Agent = Agent {
     model: "fake/fake-model",
     model_in_requests: "fake-model",
     arguments: &["--model", "fake/fake-model", "--thinking", "low", "--auto-approve", "{prompt}"],
+    hook: Some("-e"),
     effort_in_requests: Some("low"),
     takes_prompt: true,
     configure,

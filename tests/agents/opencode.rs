@@ -9,6 +9,7 @@ pub static AGENT: Agent = Agent {
     model: "fake/fake-model",
     model_in_requests: "fake-model",
     arguments: &["-m", "fake/fake-model", "--auto", "--prompt={prompt}"],
+    hook: None,
     effort_in_requests: None,
     takes_prompt: true,
     configure: |_| (),
