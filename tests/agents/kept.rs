@@ -32,6 +32,11 @@ fn reports(bed: &Bed) -> bool {
     bed.agent.name != "gemini" && bed.agent.kind().reports.is_some()
 }
 
+/// What a plan says of a conversation that goes on.
+fn kept(bed: &Bed) -> &'static str {
+    if reports(bed) { "conversation kept (" } else { "assigned, unconfirmed" }
+}
+
 impl Bed {
     /// What `farhelm conversations` says of a session.
     #[track_caller]
@@ -90,7 +95,7 @@ pub fn comes_back_after_a_kill_a_change_and_a_removal(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
     let id = bed.prompted();
     bed.kill_agent();
-    bed.farhelm(["plan"]).ok().says("launch, resume").says("conversation kept");
+    bed.farhelm(["plan", "--all"]).ok().says("launch, resume").says(kept(bed));
     bed.apply();
     bed.goes_on(&id, &[FIRST], SECOND);
     bed.sessions(&[("api", &fields(bed, "env: {CHANGED: '1'}"))]);
@@ -160,11 +165,13 @@ pub fn is_held_when_its_transcript_is_gone(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
     bed.prompted();
     bed.kill_agent();
+    bed.farhelm(["stop", "api"]).ok();
     let records = bed.state().join("sessions");
     let record = fs::read_dir(records).expect("records").flatten().next().expect("one").path();
     let record: Value = serde_json::from_slice(&fs::read(record).expect("a record")).expect("JSON");
     let transcript = record["identity"]["transcripts"][0].as_str().expect("a transcript").to_owned();
     fs::remove_file(&transcript).expect("it was there");
+    bed.farhelm(["start", "api"]).code(0);
     bed.farhelm(["plan"]).ok().says("blocked").says("cannot be found");
     bed.apply();
     assert!(bed.left().is_empty(), "{:?}", bed.left());
@@ -212,6 +219,7 @@ pub fn a_nested_run_changes_nothing(bed: &Bed) {
     bed.wait_idle("api");
     assert_eq!(bed.conversation("api")["id"], id.as_str());
     bed.kill_agent();
+    bed.farhelm(["plan"]).ok().says("launch, resume");
     bed.apply();
     bed.goes_on(&id, &[FIRST], SECOND);
     bed.down();
