@@ -36,7 +36,7 @@ fn text(known: &[Known], now_ms: i64) -> String {
     let rows = known.iter().map(|one| {
         let state = if one.words.is_empty() { one.state.to_owned() } else { format!("{}: {}", one.state, one.words) };
         let session = if one.reaped { format!("{} (reaped)", one.session) } else { one.session.to_string() };
-        let id = one.id.as_deref().map(visible).unwrap_or_else(|| "-".to_owned());
+        let id = one.id.as_deref().map_or_else(|| "-".to_owned(), visible);
         [session, one.kind.to_string(), id, how(one, now_ms), visible(&state)]
     });
     table::lines(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
