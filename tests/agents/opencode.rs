@@ -12,7 +12,7 @@ pub static AGENT: Agent = Agent {
     hook: None,
     effort_in_requests: None,
     takes_prompt: true,
-    configure: |_| (),
+    configure,
     trust: by_choice,
     environment,
     comm: "opencode",
@@ -23,6 +23,11 @@ pub static AGENT: Agent = Agent {
 
 common_tests!();
 kept_tests!(comes_back_after_a_kill_a_change_and_a_removal,);
+
+fn configure(home: &Home) {
+    // With a plugin of anybody's it asks npm for a package at its start, and without a network for a minute and more.
+    home.write(".npmrc", "fetch-retries=0\n");
+}
 
 fn environment(home: &Home) -> Vec<(&'static str, String)> {
     let model = json!({"limit": {"context": 200_000, "output": 8000}});
