@@ -16,4 +16,6 @@ pub mod pass;
 pub mod reap;
 mod reports;
 pub mod scopes;
+pub mod situation;
 pub mod terminals;
+mod thaw;

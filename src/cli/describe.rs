@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::plan::status::{self, Status};
 use crate::plan::{Request, conversations, units};
-use crate::reconcile::pass::{Reconciler, Situation};
+use crate::reconcile::pass::Reconciler;
+use crate::reconcile::situation::Situation;
 use crate::spec::visible::visible;
 use crate::state::record::{HookState, Launch, Record};
 use crate::state::reports::log;

@@ -10,12 +10,10 @@ use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded};
 /// A launch that ends by itself within this time counts as a failure to come up.
 const QUICK_END_MS: u64 = 10_000;
 
-/// Brings `recorded` up to what was seen; returns the names of records that changed. `executed` says of a session and a
-/// generation whether its program was exec'd, as the shim's mark tells.
-pub fn complete(recorded: &mut Recorded, observed: &Observed, executed: &dyn Fn(&Record, u32) -> bool) -> Vec<Name> {
-    let mut changed = Vec::new();
-    for (name, record) in &mut recorded.records {
-        let before = record.clone();
+/// Brings `recorded` up to what was seen. `executed` says of a session and a generation whether its program was exec'd,
+/// as the shim's mark tells.
+pub fn complete(recorded: &mut Recorded, observed: &Observed, executed: &dyn Fn(&Record, u32) -> bool) {
+    for record in recorded.records.values_mut() {
         let Some(seen) = observed.sessions.get(&record.id) else { continue };
         match &seen.agent {
             AgentSeen::Alive(pane) => up(record, pane, Phase::Running, observed),
@@ -24,11 +22,7 @@ pub fn complete(recorded: &mut Recorded, observed: &Observed, executed: &dyn Fn(
             AgentSeen::Absent => absent(record, observed.at, executed),
             AgentSeen::Unknown(_) | AgentSeen::Several(_) => {}
         }
-        if *record != before {
-            changed.push(name.clone());
-        }
     }
-    changed
 }
 
 /// Writes hashes of another version anew in the present one, so that later changes are seen; returns the names of the

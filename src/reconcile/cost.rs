@@ -9,7 +9,7 @@ use crate::state::record::{Record, SessionId};
 
 use super::census::{Census, Claim};
 use super::ending::session_roots;
-use super::pass::Situation;
+use super::situation::Situation;
 
 /// Brings the counts of what `plan` reaps up to all that would be ended; says whether anything was counted anew. Without a
 /// reap no environment is read. Where the process table cannot be read, the counts stay those of the panes' own trees.

@@ -4,35 +4,27 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::agents::catalogue;
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
-use crate::host::process::Signal;
 use crate::host::secrets::Fetcher;
 use crate::host::tmux::Socket;
-use crate::observe::conversation;
-use crate::observe::look::{self, Ask};
-use crate::observe::observed::{AgentSeen, Observed, Seen};
-use crate::observe::reading::Reading;
-use crate::observe::reports::{self, Judged};
 use crate::plan::action::{Action, Item};
-use crate::plan::decide;
 use crate::plan::reason::Reason;
-use crate::plan::{Inputs, Plan, Request, Trigger};
+use crate::plan::{Plan, Request, Trigger};
 use crate::spec::name::Name;
 use crate::state::error::StateError;
-use crate::state::launch_files::LaunchFiles;
 use crate::state::lock::{self, Holder};
 use crate::state::owner::Account;
-use crate::state::record::{HoldKind, Phase, Record, Recorded, SessionId};
+use crate::state::record::{Recorded, SessionId};
 use crate::state::store::Store;
 
-use super::complete::{complete, renew_hashes};
-use super::cost;
+use super::complete::renew_hashes;
 use super::execute::Execution;
 use super::ledger::{Author, Done, Ledger};
 use super::reports::settle;
+use super::situation::Situation;
+use super::thaw::thaw;
 
 /// More passes than this in one apply mean that something is undone as fast as it is done.
 const MAX_PASSES: usize = 12;
@@ -66,19 +58,6 @@ pub struct Setup {
     pub home: Option<String>,
     /// The commit the fleet files are at.
     pub revision: Option<String>,
-}
-
-/// What is recorded and what is there.
-#[derive(Debug, Clone)]
-pub struct Situation {
-    /// The records, completed from what was seen.
-    pub recorded: Recorded,
-    /// What was seen.
-    pub observed: Observed,
-    /// Records that differ from what is on disk.
-    pub changed: Vec<Name>,
-    /// What came of the reports that were found.
-    pub judged: Vec<Judged>,
 }
 
 /// What an apply came to.
@@ -124,9 +103,9 @@ pub struct Patience {
 
 /// Reconciles one fleet on one machine.
 pub struct Reconciler<'a> {
-    host: &'a dyn Host,
-    setup: &'a Setup,
-    store: Store<'a>,
+    pub(super) host: &'a dyn Host,
+    pub(super) setup: &'a Setup,
+    pub(super) store: Store<'a>,
 }
 
 impl<'a> Reconciler<'a> {
@@ -142,90 +121,6 @@ impl<'a> Reconciler<'a> {
     #[must_use]
     pub fn store(&self) -> &Store<'a> {
         &self.store
-    }
-
-    /// What is recorded and what is there; nothing is written.
-    ///
-    /// # Errors
-    /// When the records cannot be read.
-    pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
-        self.look_from(desired, || None)
-    }
-
-    /// [`Self::look`], from what was read meanwhile: `early` is asked for it when the records are known.
-    ///
-    /// # Errors
-    /// As [`Self::look`].
-    pub fn look_from(
-        &self,
-        desired: &Desired,
-        early: impl FnOnce() -> Option<Reading>,
-    ) -> Result<Situation, PassError> {
-        let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-        let memory = self.store.records_for(fleet, &desired.sessions.keys())?;
-        let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
-        let boot = self.host.boot().ok();
-        let launch_dir = self.store.layout().launch();
-        let ask = Ask {
-            socket: &self.setup.socket,
-            owner: self.store.owner(),
-            fleet,
-            moved_from: desired.moved_from.as_ref(),
-            records: &recorded.records,
-            servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
-            dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
-            launch_dir: &launch_dir,
-            process_names: &desired
-                .kinds
-                .iter()
-                .map(|(name, kind)| (name.clone(), kind.process_names.clone()))
-                .collect(),
-            unmanaged: self.setup.unmanaged,
-        };
-        let mut observed = look::look(self.host, &ask, early());
-        let marks: BTreeSet<PathBuf> =
-            self.host.list(&launch_dir).unwrap_or_default().iter().map(|name| launch_dir.join(name)).collect();
-        let executed = |record: &Record, generation: u32| {
-            marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
-        };
-        observed.contents = Fetcher::new().contents(desired.sessions.values());
-        let before = recorded.records.clone();
-        complete(&mut recorded, &observed, &executed);
-        let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));
-        let judged = reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
-        let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };
-        conversation::add(self.host, &ask, &mut observed, &recorded, &kind_of);
-        conversation::note_found(&observed, &mut recorded);
-        let changed = recorded.records.iter().filter(|(name, record)| before.get(*name) != Some(record));
-        let changed = changed.map(|(name, _)| name.clone()).collect();
-        Ok(Situation { recorded, observed, changed, judged })
-    }
-
-    /// The plan of a situation.
-    #[must_use]
-    pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
-        decide::plan(&self.inputs(desired, situation, request))
-    }
-
-    /// The plan of a situation as it is shown: what its reaps would end is counted in full.
-    #[must_use]
-    pub fn plan_in_full(&self, desired: &Desired, situation: &mut Situation, request: &Request) -> Plan {
-        let plan = self.plan(desired, situation, request);
-        if cost::count(self.host, &plan, situation) { self.plan(desired, situation, request) } else { plan }
-    }
-
-    /// What a plan of this situation is made from.
-    #[must_use]
-    pub fn inputs<'i>(&self, desired: &'i Desired, situation: &'i Situation, request: &'i Request) -> Inputs<'i> {
-        Inputs {
-            desired,
-            observed: &situation.observed,
-            recorded: &situation.recorded,
-            now: self.host.now(),
-            request,
-            inside: self.setup.inside,
-            revision: self.setup.revision.clone(),
-        }
     }
 
     /// Makes passes until nothing is left that may be done.
@@ -322,39 +217,11 @@ impl<'a> Reconciler<'a> {
         let execution = Execution { host, store, setup, desired, observed: &observed };
         execution.restamp_reported(&judged, &ledger);
         settle(host, store, &judged, saved.is_ok(), &ledger);
-        self.thaw(todo, &observed, &mut ledger);
+        thaw(host, todo, &observed, &mut ledger);
         if !todo.is_empty() {
             execution.run(todo, &mut Fetcher::new(), &mut ledger);
         }
         Ok(ledger.done)
-    }
-
-    /// A pass that died between STOP and KILL left an agent frozen. Where it is no longer to be ended it goes on.
-    fn thaw(&self, todo: &[&Item], observed: &Observed, ledger: &mut Ledger<'_>) {
-        let now = self.host.now().wall_ms;
-        let ends = |item: &&&Item| matches!(item.action, Action::Stop | Action::Reap | Action::Restart(_));
-        let ended: BTreeSet<&Name> = todo.iter().filter(ends).map(|item| &item.session).collect();
-        let paused = |record: &Record| record.hold_at(now).is_some_and(|hold| hold.what == HoldKind::Paused);
-        let begun = |record: &&Record| {
-            let launch = record.launch().filter(|launch| launch.phase == Phase::Stopping && launch.ended.is_none());
-            launch.is_some() && !paused(record) && !ended.contains(&record.name)
-        };
-        let frozen: Vec<Record> = ledger.recorded.records.values().filter(begun).cloned().collect();
-        for record in frozen {
-            let seen = observed.sessions.get(&record.id).map(|seen| &seen.agent);
-            let (Some(AgentSeen::Alive(pane)), Ok(table)) = (seen, self.host.table()) else { continue };
-            for key in table.trees(&[pane.process]) {
-                self.host.signal(key, Signal::Cont);
-            }
-            ledger.change(&record.name, |record| {
-                if let Some(launch) = record.launches.last_mut() {
-                    launch.phase = Phase::Running;
-                }
-            });
-            if let Err(words) = ledger.save(std::slice::from_ref(&record.name)) {
-                ledger.event(&record.name, "record", crate::state::events::Outcome::Failed, Some(&words));
-            }
-        }
     }
 
     /// One pass that does only what `wanted` allows of its plan.
@@ -373,15 +240,6 @@ impl<'a> Reconciler<'a> {
         let plan = self.plan(desired, &situation, request);
         let todo: Vec<&Item> = plan.items.iter().filter(|item| wanted(&item.action)).collect();
         self.carry_out(desired, situation, &todo, report)
-    }
-
-    /// The record of a session that has none, rebuilt from the stamp of its pane; nothing is written.
-    #[must_use]
-    pub fn rebuilt(&self, desired: &Desired, situation: &Situation, name: &Name) -> Option<Record> {
-        let stamped = |seen: &Seen| seen.stamp.as_ref().is_some_and(|stamp| stamp.session == *name);
-        let (id, _) = situation.observed.sessions.iter().find(|(_, seen)| stamped(seen))?;
-        let (host, store, setup) = (self.host, &self.store, self.setup);
-        Execution { host, store, setup, desired, observed: &situation.observed }.rebuilt(*id)
     }
 
     /// Takes the state directory's lock.

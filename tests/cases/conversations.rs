@@ -126,8 +126,8 @@ fn a_session_that_comes_back_in_another_directory_starts_afresh() {
     fleet.agents_under(KIND, [talker("b")]);
     fleet.apply();
     let text = fs::read_to_string(fleet.agents_under(KIND, [talker("a"), talker("b")])).expect("just written");
-    fleet.dir("elsewhere");
-    fleet.file("farhelm.yaml", text.replace("/work/a'", "/work/elsewhere'"));
+    let (first, elsewhere) = (fleet.path("work").join("a"), fleet.dir("elsewhere"));
+    fleet.file("farhelm.yaml", text.replace(&format!("{}'", first.display()), &format!("{}'", elsewhere.display())));
     fleet.apply();
     assert_ne!(began(&fleet.started("a", 2)), id);
     fleet.down();

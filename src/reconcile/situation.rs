@@ -1,0 +1,131 @@
+//! Where a reconcile stands: what is recorded, completed from what is there, and the plan of it. Nothing is written.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::agents::catalogue;
+use crate::config::desired::Desired;
+use crate::host::secrets::Fetcher;
+use crate::observe::conversation;
+use crate::observe::look::{self, Ask};
+use crate::observe::observed::{Observed, Seen};
+use crate::observe::reading::Reading;
+use crate::observe::reports::{self, Judged};
+use crate::plan::decide;
+use crate::plan::{Inputs, Plan, Request};
+use crate::spec::name::Name;
+use crate::state::launch_files::LaunchFiles;
+use crate::state::record::{Record, Recorded};
+
+use super::complete::complete;
+use super::cost;
+use super::execute::Execution;
+use super::pass::{PassError, Reconciler};
+
+/// What is recorded and what is there.
+#[derive(Debug, Clone)]
+pub struct Situation {
+    /// The records, completed from what was seen.
+    pub recorded: Recorded,
+    /// What was seen.
+    pub observed: Observed,
+    /// Records that differ from what is on disk.
+    pub changed: Vec<Name>,
+    /// What came of the reports that were found.
+    pub judged: Vec<Judged>,
+}
+
+impl Reconciler<'_> {
+    /// What is recorded and what is there; nothing is written.
+    ///
+    /// # Errors
+    /// When the records cannot be read.
+    pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
+        self.look_from(desired, || None)
+    }
+
+    /// [`Self::look`], from what was read meanwhile: `early` is asked for it when the records are known.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub fn look_from(
+        &self,
+        desired: &Desired,
+        early: impl FnOnce() -> Option<Reading>,
+    ) -> Result<Situation, PassError> {
+        let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
+        let memory = self.store.records_for(fleet, &desired.sessions.keys())?;
+        let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
+        let boot = self.host.boot().ok();
+        let launch_dir = self.store.layout().launch();
+        let ask = Ask {
+            socket: &self.setup.socket,
+            owner: self.store.owner(),
+            fleet,
+            moved_from: desired.moved_from.as_ref(),
+            records: &recorded.records,
+            servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
+            dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
+            launch_dir: &launch_dir,
+            process_names: &desired
+                .kinds
+                .iter()
+                .map(|(name, kind)| (name.clone(), kind.process_names.clone()))
+                .collect(),
+            unmanaged: self.setup.unmanaged,
+        };
+        let mut observed = look::look(self.host, &ask, early());
+        let marks: BTreeSet<PathBuf> =
+            self.host.list(&launch_dir).unwrap_or_default().iter().map(|name| launch_dir.join(name)).collect();
+        let executed = |record: &Record, generation: u32| {
+            marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
+        };
+        observed.contents = Fetcher::new().contents(desired.sessions.values());
+        let before = recorded.records.clone();
+        complete(&mut recorded, &observed, &executed);
+        let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));
+        let judged = reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
+        let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };
+        conversation::add(self.host, &ask, &mut observed, &recorded, &kind_of);
+        conversation::note_found(&observed, &mut recorded);
+        let changed = recorded.records.iter().filter(|(name, record)| before.get(*name) != Some(record));
+        let changed = changed.map(|(name, _)| name.clone()).collect();
+        Ok(Situation { recorded, observed, changed, judged })
+    }
+
+    /// The plan of a situation.
+    #[must_use]
+    pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
+        decide::plan(&self.inputs(desired, situation, request))
+    }
+
+    /// The plan of a situation as it is shown: what its reaps would end is counted in full.
+    #[must_use]
+    pub fn plan_in_full(&self, desired: &Desired, situation: &mut Situation, request: &Request) -> Plan {
+        let plan = self.plan(desired, situation, request);
+        if cost::count(self.host, &plan, situation) { self.plan(desired, situation, request) } else { plan }
+    }
+
+    /// What a plan of this situation is made from.
+    #[must_use]
+    pub fn inputs<'i>(&self, desired: &'i Desired, situation: &'i Situation, request: &'i Request) -> Inputs<'i> {
+        Inputs {
+            desired,
+            observed: &situation.observed,
+            recorded: &situation.recorded,
+            now: self.host.now(),
+            request,
+            inside: self.setup.inside,
+            revision: self.setup.revision.clone(),
+        }
+    }
+
+    /// The record of a session that has none, rebuilt from the stamp of its pane; nothing is written.
+    #[must_use]
+    pub fn rebuilt(&self, desired: &Desired, situation: &Situation, name: &Name) -> Option<Record> {
+        let stamped = |seen: &Seen| seen.stamp.as_ref().is_some_and(|stamp| stamp.session == *name);
+        let (id, _) = situation.observed.sessions.iter().find(|(_, seen)| stamped(seen))?;
+        let (host, store, setup) = (self.host, &self.store, self.setup);
+        Execution { host, store, setup, desired, observed: &situation.observed }.rebuilt(*id)
+    }
+}
