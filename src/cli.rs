@@ -31,6 +31,7 @@ pub mod schema;
 pub mod status;
 pub mod table;
 pub mod validate;
+pub mod watch;
 
 use std::process::ExitCode;
 
@@ -77,6 +78,7 @@ fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
         Verb::Plan(args) => plan::run(context, &args),
         Verb::Apply(args) => apply::run(context, &args),
         Verb::Down(args) => down::run(context, &args),
+        Verb::Watch(args) => watch::run(context, &args),
         Verb::Status(args) => status::run(context, &args),
         Verb::Attach(args) => attach::run(context, &args),
         Verb::Stop(args) => hold::stop(context, &args),

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod disk;
 pub mod hook;
 pub mod ids;
+pub mod news;
 pub mod process;
 pub mod real;
 pub mod scope;

@@ -19,3 +19,4 @@ pub mod scopes;
 pub mod situation;
 pub mod terminals;
 mod thaw;
+pub mod watch;

@@ -10,6 +10,7 @@ pub mod extensions;
 pub mod fields;
 pub mod hold;
 pub mod identity;
+pub mod kept;
 pub mod launch_files;
 pub mod layout;
 pub mod lock;

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::config::desired::Desired;
 use crate::plan::basis::{self, Saved};
 use crate::plan::text::{self, Style};
-use crate::plan::{Plan, Request};
+use crate::plan::{Plan, Request, Trigger};
 use crate::reconcile::ledger::Done;
-use crate::reconcile::pass::{Outcome, Patience, Reconciler};
+use crate::reconcile::pass::{Outcome, Patience, Reconciler, Setup};
 use crate::spec::visible::visible;
 
 use super::args::{self, Files};
@@ -85,7 +85,10 @@ impl Run {
     /// When no pass can be made, or the operator says no.
     pub fn go(&self, context: &Context, desired: &Desired, request: &Request) -> Result<Exit, CliError> {
         let machine = context.machine(true)?;
+        let named = !request.again.is_empty();
+        let unmanaged = request.trigger == Trigger::Apply && !named;
         let setup = context.setup(&machine, self.actor, Some(desired))?;
+        let setup = Setup { unmanaged, thorough: named, ..setup };
         let reconciler = Reconciler::new(&machine, &setup)?;
         if !self.agreed(context, &reconciler, desired, request)? {
             context.output.message("nothing was done");

@@ -64,6 +64,8 @@ pub enum Verb {
     Apply(Apply),
     /// Reap the whole fleet; it stays down until the next apply.
     Down(Down),
+    /// Stay, and keep the fleet as its files say.
+    Watch(Watch),
     /// Show each session: in sync or not, and its health.
     Status(Status),
     /// Attach to a session's terminal.
@@ -227,6 +229,35 @@ pub struct Down {
     /// One JSON document at the end, instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `watch`
+#[derive(Debug, Args)]
+pub struct Watch {
+    /// The fleet.
+    #[command(flatten)]
+    pub files: Files,
+    /// Carry out what changes in the files; leave what ends by itself.
+    #[arg(long)]
+    pub no_heal: bool,
+    /// Do nothing; only say what differs.
+    #[arg(long)]
+    pub no_apply: bool,
+    /// What is said on standard error.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log: LogFormat,
+    /// Print a systemd user unit for this command line, and end.
+    #[arg(long)]
+    pub print_unit: bool,
+}
+
+/// How `watch` says what happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// A line for each thing, for people.
+    Text,
+    /// One JSON document a line.
+    Json,
 }
 
 /// `status`

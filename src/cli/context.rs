@@ -123,11 +123,34 @@ impl Context {
             shell,
             actor: actor.to_owned(),
             patience: PATIENCE,
-            unmanaged: matches!(actor, "plan" | "apply"),
-            thorough: matches!(actor, "restart" | "conversations" | "describe"),
+            attended: true,
+            unmanaged: false,
+            thorough: false,
             home: self.var("HOME").map(str::to_owned),
             inside: self.var("FARHELM_SESSION_ID").and_then(|id| Uuid::parse_str(id).ok()).map(SessionId),
             revision: sources.first().and_then(|source| revision::head(machine, source)),
+        })
+    }
+
+    /// What these flags ask to read.
+    ///
+    /// # Errors
+    /// A variable that is none.
+    pub fn load_request(&self, files: &Files) -> Result<LoadRequest, CliError> {
+        let mut vars = Vec::new();
+        for pair in &files.var {
+            let (name, value) =
+                pair.split_once('=').ok_or_else(|| CliError::Usage(format!("--var {pair}: write NAME=VALUE")))?;
+            vars.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(LoadRequest {
+            paths: files.paths.clone(),
+            vars,
+            var_files: files.vars.clone(),
+            home: self.home(),
+            env: self.env.clone(),
+            cwd: std::env::current_dir()?,
+            config_home: self.xdg("XDG_CONFIG_HOME", ".config"),
         })
     }
 
@@ -136,21 +159,7 @@ impl Context {
     /// # Errors
     /// All problems of all files.
     pub fn load(&self, files: &Files) -> Result<Loaded, CliError> {
-        let mut vars = Vec::new();
-        for pair in &files.var {
-            let (name, value) =
-                pair.split_once('=').ok_or_else(|| CliError::Usage(format!("--var {pair}: write NAME=VALUE")))?;
-            vars.push((name.to_owned(), value.to_owned()));
-        }
-        let request = LoadRequest {
-            paths: files.paths.clone(),
-            vars,
-            var_files: files.vars.clone(),
-            home: self.home(),
-            env: self.env.clone(),
-            cwd: std::env::current_dir()?,
-            config_home: self.xdg("XDG_CONFIG_HOME", ".config"),
-        };
+        let request = self.load_request(files)?;
         let loaded = load::load(&request, catalogue::builtin()).map_err(CliError::Fleet)?;
         if !loaded.warnings.is_empty() {
             self.output.message(loaded.warnings.render(self.output.colored_messages()).trim_end());

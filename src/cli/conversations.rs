@@ -2,7 +2,7 @@
 
 use crate::plan::conversations::{self, Known};
 use crate::plan::units;
-use crate::reconcile::pass::Reconciler;
+use crate::reconcile::pass::{Reconciler, Setup};
 use crate::spec::visible::visible;
 use crate::state::record::Provenance;
 
@@ -19,7 +19,7 @@ use super::table;
 pub fn run(context: &Context, args: &args::Conversations) -> Result<Exit, CliError> {
     let loaded = context.load(&args.fleet.clone().into())?;
     let machine = context.machine(false)?;
-    let setup = context.setup(&machine, "conversations", Some(&loaded.desired))?;
+    let setup = Setup { thorough: true, ..context.setup(&machine, "conversations", Some(&loaded.desired))? };
     let reconciler = Reconciler::new(&machine, &setup)?;
     let situation = reconciler.look(&loaded.desired)?;
     let known = conversations::all(&loaded.desired, &situation.observed, &situation.recorded);

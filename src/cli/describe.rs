@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::plan::status::{self, Status};
 use crate::plan::{Request, conversations, units};
-use crate::reconcile::pass::Reconciler;
+use crate::reconcile::pass::{Reconciler, Setup};
 use crate::reconcile::situation::Situation;
 use crate::spec::visible::visible;
 use crate::state::record::{HookState, Launch, Record};
@@ -26,7 +26,7 @@ const LOG_LINES: usize = 20;
 pub fn run(context: &Context, args: &args::Describe) -> Result<Exit, CliError> {
     let loaded = context.load(&args.fleet.clone().into())?;
     let machine = context.machine(false)?;
-    let setup = context.setup(&machine, "describe", Some(&loaded.desired))?;
+    let setup = Setup { thorough: true, ..context.setup(&machine, "describe", Some(&loaded.desired))? };
     let reconciler = Reconciler::new(&machine, &setup)?;
     let situation = reconciler.look(&loaded.desired)?;
     let plan = reconciler.plan(&loaded.desired, &situation, &Request::default());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::plan::basis::{self, Saved};
 use crate::plan::text::{self, Style};
 use crate::plan::{Plan, Request};
-use crate::reconcile::pass::Reconciler;
+use crate::reconcile::pass::{Reconciler, Setup};
 
 use super::args;
 use super::context::{Context, globs, selection};
@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: &args::Plan) -> Result<Exit, CliError> {
     let early = Early::begin(&machine, &context.state_dir(), context.socket());
     let loaded = context.load(&args.files)?;
     let desired = &loaded.desired;
-    let setup = context.setup(&machine, "plan", Some(desired))?;
+    let setup = Setup { unmanaged: true, ..context.setup(&machine, "plan", Some(desired))? };
     let request = Request {
         selection: selection(&args.select)?,
         now: args.now,

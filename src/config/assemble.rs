@@ -38,7 +38,7 @@ pub struct Parts<'a> {
 
 /// Checks every document against the schema and sorts its parts. `given` are the operator's variables.
 pub fn assemble<'a>(gathered: Gathered, request: &'a LoadRequest, given: &BTreeMap<String, String>) -> Parts<'a> {
-    let Gathered { files, documents, drafts } = gathered;
+    let Gathered { files, documents, drafts, trail } = gathered;
     let mut parts = Parts {
         context: Context {
             request,
@@ -46,6 +46,7 @@ pub fn assemble<'a>(gathered: Gathered, request: &'a LoadRequest, given: &BTreeM
             vars: BTreeMap::new(),
             used: RefCell::default(),
             drafts: RefCell::new(drafts),
+            trail: RefCell::new(trail),
         },
         fleet: None,
         moved: None,

@@ -28,6 +28,8 @@ pub struct Context<'a> {
     pub used: RefCell<BTreeSet<String>>,
     /// What is wrong so far.
     pub drafts: RefCell<Vec<Draft>>,
+    /// What was looked for, there or not.
+    pub trail: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Context<'_> {

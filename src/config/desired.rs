@@ -11,7 +11,7 @@ use crate::spec::name::Name;
 pub use crate::spec::settings::{OnLost, Permissions, RestartWhen, Trust, UpdateWhen};
 
 /// The whole fleet.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Desired {
     /// Its name, the ownership scope.
     pub fleet: Option<Name>,
@@ -30,7 +30,7 @@ pub struct Desired {
 }
 
 /// Fleet-wide policy (`policy:`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// `apply` reaps what was removed from the files.
     pub prune: bool,
@@ -60,7 +60,7 @@ impl Default for Policy {
 }
 
 /// One session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// Its name.
     pub name: Name,
@@ -135,7 +135,8 @@ pub struct Choices {
 }
 
 /// One environment variable.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EnvValue {
     /// A value written in the fleet or an env file. Counts by salted hash; never printed.
     Literal(String),
@@ -172,7 +173,7 @@ pub enum SecretRef {
 }
 
 /// What to do when the agent ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restart {
     /// When at all.
     pub when: RestartWhen,
@@ -199,7 +200,7 @@ impl Default for Restart {
 }
 
 /// An extra terminal.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tab {
     /// Its command; none is the login shell.
     pub run: Option<Vec<String>>,

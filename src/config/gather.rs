@@ -1,6 +1,6 @@
 //! Which files make a fleet: the paths asked for, directories, standard input, and includes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ pub struct Gathered {
     pub documents: Vec<(FileId, Value)>,
     /// What is wrong so far.
     pub drafts: Vec<Draft>,
+    /// What was looked for, there or not: files, and directories whose files count.
+    pub trail: BTreeSet<PathBuf>,
 }
 
 /// Reads all files of `request`. `stdin` is read where `-` is asked for.
@@ -50,6 +52,7 @@ struct Gather<'a> {
 impl Gather<'_> {
     fn default_file(&mut self) {
         let [here, home] = default_files(&self.request.cwd, &self.request.config_home);
+        self.out.trail.extend([here.clone(), home.clone()]);
         if here.exists() {
             self.file(&here, FILE.to_owned(), None);
         } else if home.exists() {
@@ -67,6 +70,7 @@ impl Gather<'_> {
             return self.add(text, "<stdin>".to_owned(), PathBuf::from("-"), dir, None);
         }
         let full = self.request.cwd.join(path);
+        self.out.trail.insert(full.clone());
         if !full.is_dir() {
             return self.file(&full, path.display().to_string(), None);
         }
@@ -82,6 +86,7 @@ impl Gather<'_> {
     /// Reads one file, once. `from` is the place that includes it.
     fn file(&mut self, path: &Path, display: String, from: Option<Site>) {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.out.trail.extend([path.to_owned(), real.clone()]);
         if self.open.contains(&real) {
             let names: Vec<_> = self.open.iter().chain([&real]).map(|path| path.display().to_string()).collect();
             let message = format!("files include each other in a circle: {}", names.join(" -> "));
@@ -151,6 +156,9 @@ impl Gather<'_> {
         }
         let parent = Path::new(&file.display).parent().map(Path::to_owned).unwrap_or_default();
         let dir = file.dir.clone();
+        let looked_for = dir.join(pattern);
+        let listed = pattern.contains(['*', '?', '[', '{']);
+        self.out.trail.extend(if listed { looked_for.parent().map(Path::to_owned) } else { Some(looked_for) });
         match matches(&dir, pattern) {
             Ok(found) if found.is_empty() => self.out.drafts.push(error(format!("`{pattern}` matches no file"))),
             Ok(found) => found.iter().for_each(|found| {

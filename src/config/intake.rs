@@ -55,6 +55,7 @@ impl Intake<'_, '_> {
                 return self.wrong(&at, "`prompt` and `prompt_file` exclude each other");
             }
             let path = self.context.path(&self.context.files[self.layer.file].dir, &file);
+            self.context.trail.borrow_mut().insert(path.clone());
             match source::read_text(&path) {
                 Ok(text) => settings.prompt = Some(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)),
                 Err(words) => return self.wrong(&at, format!("prompt file {} {words}", path.display())),
@@ -101,6 +102,7 @@ impl Intake<'_, '_> {
                 _ => vec![Step::from("env_file"), Step::Item(index)],
             };
             let path = self.context.path(&self.context.files[self.layer.file].dir, file);
+            self.context.trail.borrow_mut().insert(path.clone());
             let lines = source::read_text(&path)
                 .and_then(|text| dotenv::parse(&text).map_err(|error| format!("is wrong: {error}")));
             match lines {

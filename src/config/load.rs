@@ -64,19 +64,30 @@ pub fn load_from(
     kinds: &BTreeMap<Name, Kind>,
     stdin: &mut dyn std::io::Read,
 ) -> Result<Loaded, Problems> {
+    trace(request, kinds, stdin).0
+}
+
+/// [`load_from`], and all that it looked for, there or not: files, and directories whose `*.yaml` count.
+pub fn trace(
+    request: &LoadRequest,
+    kinds: &BTreeMap<Name, Kind>,
+    stdin: &mut dyn std::io::Read,
+) -> (Result<Loaded, Problems>, BTreeSet<PathBuf>) {
     let mut gathered = gather(request, stdin);
+    gathered.trail.extend(request.var_files.iter().map(|path| request.cwd.join(path)));
     let given = given(request, &mut gathered.files, &mut gathered.drafts);
     let mut parts = assemble(gathered, request, &given);
     let (desired, origins) = resolve(&mut parts, kinds);
     let masks = parts.context.masks();
-    let Context { files, drafts, .. } = parts.context;
+    let Context { files, drafts, trail, .. } = parts.context;
     let drafts = drafts.into_inner();
     let failed = drafts.iter().any(Draft::is_error);
     let problems = Problems::finish(drafts, &files, &masks);
-    match desired {
+    let loaded = match desired {
         Some(desired) if !failed => Ok(Loaded { desired, warnings: problems, origins: Origins { files, ..origins } }),
         _ => Err(problems),
-    }
+    };
+    (loaded, trail.into_inner())
 }
 
 /// The operator's variables.

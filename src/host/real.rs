@@ -11,6 +11,7 @@ mod command;
 mod costs;
 mod disk;
 mod environment;
+pub mod news;
 mod processes;
 mod scopes;
 #[cfg(test)]

@@ -7,15 +7,13 @@ use sha2::{Digest, Sha256};
 use crate::config::desired::Restart;
 use crate::state::record::SessionId;
 
-/// The delay before the next launch after `failures` ends in a row: none for the first, then doubling from `initial` up
+/// The delay before the next launch after `failures` ends in a row: none after the first, then doubling from `initial` up
 /// to `max`, each shortened by up to a quarter so that a fleet does not come back in step. The same for the same
 /// session and count, so that planning twice gives the same answer.
 #[must_use]
 pub fn delay(restart: &Restart, session: SessionId, failures: u32) -> Duration {
-    if failures == 0 {
-        return Duration::ZERO;
-    }
-    let full = restart.initial.checked_mul(2_u32.saturating_pow(failures - 1)).unwrap_or(restart.max).min(restart.max);
+    let Some(doublings) = failures.checked_sub(2) else { return Duration::ZERO };
+    let full = restart.initial.checked_mul(2_u32.saturating_pow(doublings)).unwrap_or(restart.max).min(restart.max);
     full.mul_f64(1.0 - jitter(session, failures) / 4.0)
 }
 
@@ -37,8 +35,9 @@ mod tests {
     fn delays_double_from_initial_to_max_and_the_first_is_none() {
         let (restart, id) = (Restart::default(), SessionId(Uuid::from_u128(7)));
         assert_eq!(delay(&restart, id, 0), Duration::ZERO);
-        for failures in 1..80_u32 {
-            let full = 2_f64.powf(f64::from(failures - 1)).min(300.0);
+        assert_eq!(delay(&restart, id, 1), Duration::ZERO);
+        for failures in 2..80_u32 {
+            let full = 2_f64.powf(f64::from(failures - 2)).min(300.0);
             let delay = delay(&restart, id, failures).as_secs_f64();
             assert!((full * 0.75 - 0.001..=full).contains(&delay), "{failures}: {delay}");
         }

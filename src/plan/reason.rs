@@ -193,7 +193,7 @@ pub enum Reason {
     },
     /// Too many failures.
     CrashLoop {
-        /// Ends in a row, each soon after its launch.
+        /// Ends in a row.
         failures: u32,
     },
     /// A removed session and a new one share a directory: `moved` was probably meant.
@@ -229,6 +229,14 @@ impl Reason {
     #[must_use]
     pub fn words(&self) -> String {
         super::text::reason::words(self)
+    }
+
+    /// Its code, as in a plan's document and in events.
+    #[must_use]
+    pub fn code(&self) -> String {
+        // Every reason is written with its code: nothing else can come of it.
+        let written = serde_json::to_value(self).unwrap_or_default();
+        written.get("code").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
     }
 
     /// Whether it stands in the way of an action, rather than being its cause.

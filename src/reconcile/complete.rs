@@ -1,25 +1,37 @@
 //! Completes records from what was seen: the repair after a pass that died, and the note of what ended since. Pure.
 
-use crate::config::desired::Desired;
+use std::time::Duration;
+
+use crate::config::desired::{Desired, Restart};
 use crate::host::clock::Moment;
 use crate::observe::observed::{AgentSeen, Observed, PaneSeen, ServerSeen};
 use crate::spec::name::Name;
 use crate::state::fields::{self, Contents};
 use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded};
 
-/// A launch that ends by itself within this time counts as a failure to come up.
-const QUICK_END_MS: u64 = 10_000;
+/// What a launch's end is judged by.
+struct Judge<'a> {
+    now: Moment,
+    desired: &'a Desired,
+    executed: &'a dyn Fn(&Record, u32) -> bool,
+}
 
 /// Brings `recorded` up to what was seen. `executed` says of a session and a generation whether its program was exec'd,
 /// as the shim's mark tells.
-pub fn complete(recorded: &mut Recorded, observed: &Observed, executed: &dyn Fn(&Record, u32) -> bool) {
+pub fn complete(
+    recorded: &mut Recorded,
+    observed: &Observed,
+    desired: &Desired,
+    executed: &dyn Fn(&Record, u32) -> bool,
+) {
+    let judge = Judge { now: observed.at, desired, executed };
     for record in recorded.records.values_mut() {
         let Some(seen) = observed.sessions.get(&record.id) else { continue };
         match &seen.agent {
             AgentSeen::Alive(pane) => up(record, pane, Phase::Running, observed),
             AgentSeen::Launching { pane, .. } => up(record, pane, Phase::Opened, observed),
-            AgentSeen::Ended { how, .. } => ended(record, how, observed.at, executed),
-            AgentSeen::Absent => absent(record, observed.at, executed),
+            AgentSeen::Ended { how, .. } => judge.ended(record, how),
+            AgentSeen::Absent => judge.absent(record),
             AgentSeen::Unknown(_) | AgentSeen::Several(_) => {}
         }
     }
@@ -63,50 +75,56 @@ fn up(record: &mut Record, pane: &PaneSeen, phase: Phase, observed: &Observed) {
     }
 }
 
-fn ended(record: &mut Record, how: &Ended, now: Moment, executed: &dyn Fn(&Record, u32) -> bool) {
-    let ran = executed(record, record.generation());
-    let Some(launch) = record.launches.last_mut() else { return };
-    // An exec that happened carried its prompt, whether or not anybody saw it happen: never deliver it twice.
-    let failed = matches!(how.how, EndedHow::LaunchFailed(_));
-    if (ran || !failed && launch.phase >= Phase::Running && launch.ended.is_none()) && launch.prompt.is_some() {
-        record.prompt_delivered.clone_from(&launch.prompt);
+impl Judge<'_> {
+    fn ended(&self, record: &mut Record, how: &Ended) {
+        let want = self.desired.sessions.get(&record.name);
+        let healthy = want.map_or(Restart::default().reset_after, |want| want.restart.reset_after);
+        let ran = (self.executed)(record, record.generation());
+        let Some(launch) = record.launches.last_mut() else { return };
+        // An exec that happened carried its prompt, whether or not anybody saw it happen: never deliver it twice.
+        let failed = matches!(how.how, EndedHow::LaunchFailed(_));
+        if (ran || !failed && launch.phase >= Phase::Running && launch.ended.is_none()) && launch.prompt.is_some() {
+            record.prompt_delivered.clone_from(&launch.prompt);
+        }
+        if launch.ended.as_ref().is_some_and(|known| !is_better_known(known, how)) {
+            return;
+        }
+        let stopping = launch.phase == Phase::Stopping;
+        let lived = Duration::from_millis(self.now.boot_ms.saturating_sub(launch.at.boot_ms));
+        let mut how = how.clone();
+        if stopping && !matches!(how.how, EndedHow::Rebooted | EndedHow::ServerDied) {
+            how.how = EndedHow::Stopped;
+        }
+        record.failures = match how.how {
+            EndedHow::LaunchFailed(_) => record.failures.saturating_add(1),
+            EndedHow::Exited(_) | EndedHow::Lost | EndedHow::Killed(_) if lived < healthy => {
+                record.failures.saturating_add(1)
+            }
+            EndedHow::Exited(_) | EndedHow::Lost | EndedHow::Killed(_) => 1,
+            EndedHow::ServerDied | EndedHow::Rebooted | EndedHow::Stopped => record.failures,
+        };
+        // Where it matters the shim's mark is durable: without it the program was never started, whatever ended.
+        let unproven = launch.phase < Phase::Running || (stopping && how.how == EndedHow::Stopped);
+        if !ran && unproven && !failed {
+            how.how = EndedHow::LaunchFailed("its terminal ended before its program was started".to_owned());
+        }
+        launch.phase = Phase::Ended;
+        launch.ended = Some(how);
     }
-    if launch.ended.as_ref().is_some_and(|known| !is_better_known(known, how)) {
-        return;
+
+    /// Nothing of it is there: its pane was closed, or was never opened.
+    fn absent(&self, record: &mut Record) {
+        let ran = (self.executed)(record, record.generation());
+        let Some(launch) = record.launches.last() else { return };
+        if launch.phase == Phase::Intended && !ran {
+            return;
+        }
+        self.ended(record, &Ended { how: EndedHow::Lost, at_ms: Some(self.now.wall_ms) });
     }
-    let stopping = launch.phase == Phase::Stopping;
-    let lived = now.boot_ms.saturating_sub(launch.at.boot_ms);
-    let mut how = how.clone();
-    if stopping && !matches!(how.how, EndedHow::Rebooted | EndedHow::ServerDied) {
-        how.how = EndedHow::Stopped;
-    }
-    record.failures = match how.how {
-        EndedHow::LaunchFailed(_) => record.failures.saturating_add(1),
-        EndedHow::Exited(_) | EndedHow::Lost if lived < QUICK_END_MS => record.failures.saturating_add(1),
-        EndedHow::Exited(_) | EndedHow::Lost | EndedHow::Killed(_) => 0,
-        EndedHow::ServerDied | EndedHow::Rebooted | EndedHow::Stopped => record.failures,
-    };
-    // Where it matters the shim's mark is durable: without it the program was never started, whatever ended.
-    let unproven = launch.phase < Phase::Running || (stopping && how.how == EndedHow::Stopped);
-    if !ran && unproven && !failed {
-        how.how = EndedHow::LaunchFailed("its terminal ended before its program was started".to_owned());
-    }
-    launch.phase = Phase::Ended;
-    launch.ended = Some(how);
 }
 
 /// An exit that turns out to belong to the end of its server or boot is told again as that.
 fn is_better_known(known: &Ended, now: &Ended) -> bool {
     let own = matches!(known.how, EndedHow::Exited(_) | EndedHow::Killed(_) | EndedHow::Lost);
     own && matches!(now.how, EndedHow::ServerDied | EndedHow::Rebooted)
-}
-
-/// Nothing of it is there: its pane was closed, or was never opened.
-fn absent(record: &mut Record, now: Moment, executed: &dyn Fn(&Record, u32) -> bool) {
-    let ran = executed(record, record.generation());
-    let Some(launch) = record.launches.last() else { return };
-    if launch.phase == Phase::Intended && !ran {
-        return;
-    }
-    ended(record, &Ended { how: EndedHow::Lost, at_ms: Some(now.wall_ms) }, now, executed);
 }

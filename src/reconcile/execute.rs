@@ -1,5 +1,6 @@
 //! Carries one plan out: books first, then endings, then launches, then tabs.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::desired::Desired;
@@ -64,7 +65,7 @@ impl Execution<'_> {
         if self.host.interrupt() != Interrupt::None {
             return;
         }
-        let starts: Vec<(&Item, &Mode)> = items
+        let mut starts: Vec<(&Item, &Mode)> = items
             .iter()
             .filter(|item| !unended.contains(&item.session))
             .filter_map(|item| match &item.action {
@@ -72,9 +73,11 @@ impl Execution<'_> {
                 _ => None,
             })
             .collect();
+        let priority = |item: &Item| self.desired.sessions.get(&item.session).map_or(0, |session| session.priority);
+        starts.sort_by_key(|(item, _)| Reverse(priority(item)));
         self.launch(&starts, secrets, ledger);
         self.open_tabs(items, &starts, secrets, ledger);
-        ledger.settle();
+        ledger.settle(self.setup.attended);
     }
 
     /// The record that a live or dead stamped pane of a session without one tells of.
@@ -365,7 +368,15 @@ impl Execution<'_> {
     }
 
     fn pace(&self) -> Pace {
-        Pace { parallel: self.desired.policy.parallel, stagger: self.desired.policy.stagger }
+        // Whoever stays has launches of earlier passes in flight.
+        let launching = |seen: &&Seen| matches!(seen.agent, AgentSeen::Launching { .. });
+        let flying = self.observed.sessions.values().filter(launching).count();
+        let parallel = self.desired.policy.parallel;
+        Pace {
+            parallel: if self.setup.attended { parallel } else { parallel.saturating_sub(flying).max(1) },
+            stagger: self.desired.policy.stagger,
+            attended: self.setup.attended,
+        }
     }
 }
 

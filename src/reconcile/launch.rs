@@ -19,6 +19,8 @@ use super::ledger::Ledger;
 pub const STUCK: Duration = Duration::from_secs(30);
 /// A program that ends within this time of its start did not come up.
 pub const SETTLE: Duration = Duration::from_secs(2);
+/// How long launches may keep whoever stays from anything else.
+pub const SLICE: Duration = Duration::from_secs(2);
 /// Lines of a stuck terminal that are shown.
 const LINES: u32 = 5;
 /// Time between two looks at what is being started: each takes time from what starts.
@@ -80,6 +82,9 @@ pub struct Pace {
     pub parallel: usize,
     /// Between two of them.
     pub stagger: Duration,
+    /// All of them are started, and each is followed until it is proven. Otherwise both for [`SLICE`] only: whoever stays
+    /// goes on with the rest when it has looked at what else happened.
+    pub attended: bool,
 }
 
 /// Starts all of `queue`, writing each batch's intent down before it is opened.
@@ -108,7 +113,11 @@ struct Launcher<'a, 'b> {
 
 impl Launcher<'_, '_> {
     fn run(&mut self) {
+        let begun = self.host.now();
         loop {
+            if !self.pace.attended && self.host.now().since(&begun) >= SLICE {
+                return self.ledger.flush(false);
+            }
             if self.host.interrupt() != Interrupt::None {
                 let rest: Vec<Opening> = self.queue.drain(..).collect();
                 self.tell(&rest.iter().map(|opening| (opening, Progress::NotBegun)).collect::<Vec<_>>());

@@ -264,8 +264,14 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Waits until everything launched has lived for [`SETTLE`], and says which did not.
-    pub fn settle(&mut self) {
+    /// Waits until everything launched has lived for [`SETTLE`], and says which did not; says so at once where nobody
+    /// waits for it.
+    pub fn settle(&mut self, attended: bool) {
+        if !attended {
+            for (name, young) in std::mem::take(&mut self.young) {
+                self.note(&name, &young.what, None);
+            }
+        }
         while let Some(last) = self.young.values().map(|young| young.since).max() {
             let keys = self.young.values().filter_map(|young| young.process).collect();
             let left = SETTLE.saturating_sub(self.host.now().since(&last));

@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
 use crate::host::secrets::Fetcher;
 use crate::host::tmux::Socket;
+use crate::observe::observed::Observed;
 use crate::plan::action::{Action, Item};
 use crate::plan::reason::Reason;
 use crate::plan::{Plan, Request, Trigger};
@@ -58,6 +59,9 @@ pub struct Setup {
     pub home: Option<String>,
     /// The commit the fleet files are at.
     pub revision: Option<String>,
+    /// Somebody waits for the outcome: each launch is followed until it has lived for a moment. Whoever stays learns
+    /// that as it happens.
+    pub attended: bool,
 }
 
 /// What an apply came to.
@@ -79,6 +83,21 @@ impl Outcome {
     pub fn failed(&self) -> bool {
         self.done.iter().any(|done| done.failure.is_some())
     }
+}
+
+/// What one pass came to.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// The plan it was made by.
+    pub plan: Plan,
+    /// Something was tried.
+    pub worked: bool,
+    /// What was done.
+    pub done: Vec<Done>,
+    /// The records after it.
+    pub recorded: Recorded,
+    /// What was seen before it.
+    pub observed: Observed,
 }
 
 /// Why no pass could be made.
@@ -148,7 +167,11 @@ impl<'a> Reconciler<'a> {
         loop {
             let (plan, worked) = {
                 let _lock = self.lock_within(left())?;
-                self.pass(desired, &request, &mut tried, &mut done, report)?
+                let mut untried =
+                    |_: &Plan, item: &Item| tried.insert((item.session.clone(), super::ending::word(&item.action)));
+                let round = self.pass(desired, &request, &mut untried, report)?;
+                done.extend(round.done);
+                (round.plan, round.worked)
             };
             let untouched = |name: &Name| !done.iter().any(|done| done.session == *name);
             request.again.retain(untouched);
@@ -166,15 +189,14 @@ impl<'a> Reconciler<'a> {
         }
     }
 
-    /// One pass, under the caller's lock: whether anything was done, and the plan it was done by.
+    /// One pass, under the caller's lock. `pick` says what of its plan is carried out.
     fn pass(
         &self,
         desired: &Desired,
         request: &Request,
-        tried: &mut BTreeSet<(Name, &'static str)>,
-        done: &mut Vec<Done>,
+        pick: &mut dyn FnMut(&Plan, &Item) -> bool,
         report: &mut dyn FnMut(&Done),
-    ) -> Result<(Plan, bool), PassError> {
+    ) -> Result<Round, PassError> {
         let mut situation = self.look(desired)?;
         let plan = self.plan(desired, &situation, request);
         self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
@@ -182,26 +204,36 @@ impl<'a> Reconciler<'a> {
             let Situation { recorded, observed, changed, .. } = &mut situation;
             changed.extend(renew_hashes(recorded, desired, &observed.contents));
         }
-        let todo: Vec<&Item> = plan
-            .items
-            .iter()
-            .filter(|item| item.action.effective())
-            .filter(|item| !tried.contains(&(item.session.clone(), super::ending::word(&item.action))))
-            .collect();
-        tried.extend(todo.iter().map(|item| (item.session.clone(), super::ending::word(&item.action))));
+        let todo: Vec<&Item> = plan.items.iter().filter(|item| item.action.effective() && pick(&plan, item)).collect();
+        begin_anew(&todo, request, &mut situation.recorded);
         let worked = !todo.is_empty();
-        done.extend(self.carry_out(desired, situation, &todo, report)?);
-        Ok((plan, worked))
+        let (done, recorded, observed) = self.carry_out(desired, situation, &todo, report)?;
+        Ok(Round { plan, worked, done, recorded, observed })
     }
 
-    /// Writes completed records down, and does what `todo` says.
+    /// One pass by itself, for whoever stays: what of the plan `pick` allows.
+    ///
+    /// # Errors
+    /// As [`Self::converge`].
+    pub fn round(
+        &self,
+        desired: &Desired,
+        request: &Request,
+        pick: &mut dyn FnMut(&Plan, &Item) -> bool,
+        report: &mut dyn FnMut(&Done),
+    ) -> Result<Round, PassError> {
+        let _lock = self.lock()?;
+        self.pass(desired, request, pick, report)
+    }
+
+    /// Writes completed records down, and does what `todo` says. Returns what was done, and what is known then.
     fn carry_out(
         &self,
         desired: &Desired,
         situation: Situation,
         todo: &[&Item],
         report: &mut dyn FnMut(&Done),
-    ) -> Result<Vec<Done>, PassError> {
+    ) -> Result<(Vec<Done>, Recorded, Observed), PassError> {
         let author = Author {
             actor: self.setup.actor.clone(),
             fleet: desired.fleet.clone().ok_or(PassError::NoFleet)?,
@@ -221,7 +253,8 @@ impl<'a> Reconciler<'a> {
         if !todo.is_empty() {
             execution.run(todo, &mut Fetcher::new(), &mut ledger);
         }
-        Ok(ledger.done)
+        let Ledger { done, recorded, .. } = ledger;
+        Ok((done, recorded, observed))
     }
 
     /// One pass that does only what `wanted` allows of its plan.
@@ -239,7 +272,7 @@ impl<'a> Reconciler<'a> {
         let situation = self.look(desired)?;
         let plan = self.plan(desired, &situation, request);
         let todo: Vec<&Item> = plan.items.iter().filter(|item| wanted(&item.action)).collect();
-        self.carry_out(desired, situation, &todo, report)
+        self.carry_out(desired, situation, &todo, report).map(|(done, ..)| done)
     }
 
     /// Takes the state directory's lock.
@@ -254,7 +287,7 @@ impl<'a> Reconciler<'a> {
     fn lock_within(&self, left: Option<Duration>) -> Result<Box<dyn crate::host::disk::Lock>, PassError> {
         let holder = Holder { pid: self.host.own(), verb: self.setup.actor.clone(), since: self.host.now() };
         let patience = left.unwrap_or(self.setup.patience).min(self.setup.patience);
-        Ok(lock::acquire(self.host, self.host, self.store.layout().dir(), &holder, patience)?)
+        Ok(lock::acquire(self.host, self.host, &self.store.layout().lock(), &holder, patience)?)
     }
 
     /// Remembers the files a fleet is applied from, where they are its own, and whether `down` was the last word.
@@ -284,6 +317,17 @@ impl<'a> Reconciler<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// What an operator asks for, and what changed, is a new attempt: earlier failures do not count against it.
+fn begin_anew(todo: &[&Item], request: &Request, recorded: &mut Recorded) {
+    let changed = |item: &Item| item.reasons.iter().any(|reason| matches!(reason, Reason::Changed { .. }));
+    for item in todo.iter().filter(|item| matches!(item.action, Action::Launch(_) | Action::Restart(_))) {
+        let anew = request.trigger != Trigger::Watch || changed(item);
+        if let Some(record) = recorded.records.get_mut(&item.session).filter(|_| anew) {
+            record.failures = 0;
+        }
     }
 }
 

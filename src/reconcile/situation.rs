@@ -82,7 +82,7 @@ impl Reconciler<'_> {
         };
         observed.contents = Fetcher::new().contents(desired.sessions.values());
         let before = recorded.records.clone();
-        complete(&mut recorded, &observed, &executed);
+        complete(&mut recorded, &observed, desired, &executed);
         let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));
         let judged = reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
         let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };

@@ -19,6 +19,7 @@ const LAUNCH: &str = "launch";
 const LOGS: &str = "logs";
 const REPORTS: &str = "reports";
 const EXTENSIONS: &str = "extensions";
+const KEPT: &str = "kept";
 
 impl Layout {
     /// The layout of the state directory `dir`.
@@ -36,7 +37,8 @@ impl Layout {
     /// The directories that must exist, the state directory first.
     #[must_use]
     pub fn dirs(&self) -> Vec<PathBuf> {
-        let below = [SESSIONS, TOMBSTONES, FLEETS, LAUNCH, LOGS, REPORTS, EXTENSIONS].map(|name| self.dir.join(name));
+        let below =
+            [SESSIONS, TOMBSTONES, FLEETS, LAUNCH, LOGS, REPORTS, EXTENSIONS, KEPT].map(|name| self.dir.join(name));
         std::iter::once(self.dir.clone()).chain(below).collect()
     }
 
@@ -98,6 +100,18 @@ impl Layout {
     #[must_use]
     pub fn extensions(&self) -> PathBuf {
         self.dir.join(EXTENSIONS)
+    }
+
+    /// A fleet as its files last stood when they were right, by what [`super::kept::key`] makes of their paths.
+    #[must_use]
+    pub fn kept(&self, key: &str) -> PathBuf {
+        self.dir.join(KEPT).join(format!("{key}.json"))
+    }
+
+    /// The lock of the one `watch` that a fleet may have.
+    #[must_use]
+    pub fn watch_lock(&self, fleet: &Name) -> PathBuf {
+        self.dir.join(FLEETS).join(format!("{fleet}.watch"))
     }
 
     /// The event log.

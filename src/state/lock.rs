@@ -14,7 +14,6 @@ use crate::spec::duration::Period;
 use crate::spec::visible::shortened;
 
 use super::error::StateError;
-use super::layout::Layout;
 
 /// Time between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -30,33 +29,32 @@ pub struct Holder {
     pub since: Moment,
 }
 
-/// Takes the lock of the state directory `dir`, waiting for it at most `patience`.
+/// Takes the lock `path`, waiting for it at most `patience`.
 ///
 /// # Errors
 /// [`StateError::Busy`] names the holder after `patience`; [`StateError::Interrupted`] when the operator gave up.
 pub fn acquire(
     disk: &dyn Disk,
     clock: &dyn Clock,
-    dir: &Path,
+    path: &Path,
     holder: &Holder,
     patience: Duration,
 ) -> Result<Box<dyn Lock>, StateError> {
-    let path = Layout::new(dir).lock();
     // A struct of plain values: serialising it cannot fail.
     let words = serde_json::to_string(holder).unwrap_or_default();
     let begun = clock.now();
     loop {
-        let left = match disk.lock(&path, &words)? {
+        let left = match disk.lock(path, &words)? {
             Locked::Held(lock) => return Ok(lock),
             Locked::Busy(left) => left,
         };
         let now = clock.now();
         if clock.interrupt() != Interrupt::None {
-            return Err(StateError::Interrupted(path));
+            return Err(StateError::Interrupted(path.to_owned()));
         }
         let waited = now.since(&begun);
         if waited >= patience {
-            return Err(busy(&left, &path, &now));
+            return Err(busy(&left, path, &now));
         }
         clock.sleep(PAUSE.min(patience.saturating_sub(waited)));
     }

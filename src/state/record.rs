@@ -86,7 +86,7 @@ pub struct Record {
     /// Its tabs, by name.
     #[serde(default)]
     pub tabs: BTreeMap<Name, TabRecord>,
-    /// Consecutive ends within a short time of their launch.
+    /// Ends in a row with no `restart.reset_after` of health between them.
     #[serde(default)]
     pub failures: u32,
     /// Policy fields as last applied, so that their change is an adjustment in place.

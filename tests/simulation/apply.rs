@@ -47,6 +47,7 @@ pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option
         patience: Duration::from_secs(2),
         inside,
         revision: None,
+        attended: true,
         unmanaged: false,
         thorough: false,
         home: None,

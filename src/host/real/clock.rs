@@ -112,11 +112,14 @@ impl Signals {
         self.heard.as_ref().map(|heard| &heard.marks[1])
     }
 
+    /// What becomes readable at the next signal that the rest of the program has not been told of.
+    pub(super) fn next_mark(&self) -> Option<&OwnedFd> {
+        self.heard.as_ref()?.marks.get(usize::from(self.told.load(Ordering::SeqCst)))
+    }
+
     fn sleep(&self, time: Duration) {
         let end = Instant::now() + time;
-        let Some(mark) =
-            self.heard.as_ref().and_then(|heard| heard.marks.get(usize::from(self.told.load(Ordering::SeqCst))))
-        else {
+        let Some(mark) = self.next_mark() else {
             return std::thread::sleep(time);
         };
         loop {

@@ -126,7 +126,7 @@ fn current(key: ProcessKey) -> io::Result<Option<Stat>> {
 }
 
 /// Opens a pidfd of exactly this process; `None` when it is gone.
-fn open(key: ProcessKey) -> io::Result<Option<std::os::fd::OwnedFd>> {
+pub(super) fn open(key: ProcessKey) -> io::Result<Option<std::os::fd::OwnedFd>> {
     // 0 and negative numbers mean groups, and everybody.
     let Some(pid) = (key.pid > 0).then(|| RawPid::from_raw(key.pid)).flatten() else { return Ok(None) };
     let fd = match pidfd_open(pid, PidfdFlags::empty()) {

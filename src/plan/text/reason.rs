@@ -67,7 +67,7 @@ fn hindrance(reason: &Reason) -> String {
         Reason::OtherOwner { owner, pane } => format!("pane {pane} belongs to another state directory ({owner})"),
         Reason::Several { what } => format!("more than one of it: {}", what.join(", ")),
         Reason::Dir { words } | Reason::Conversation { words } | Reason::Unobservable { words } => words.clone(),
-        Reason::CrashLoop { failures } => format!("crash loop: ended {failures} times soon after its launch"),
+        Reason::CrashLoop { failures } => format!("crash loop: ended {failures} times in a row"),
         Reason::MaybeMoved { other } => format!("in the same directory as {other}, as if renamed"),
         Reason::NoPrune => "removed from the files, and prune is off".to_owned(),
         Reason::Inside => "farhelm runs inside it".to_owned(),

@@ -31,8 +31,8 @@ fn a_second_holder_waits_and_is_told_who_has_the_lock_and_what_to_do() {
     let place = Place::new();
     place.store();
     let clock = SleepClock(Cell::new(61_000), Interrupt::None);
-    let _held = acquire(&place.disk, &clock, &place.dir(), &holder(12, "apply"), PATIENCE).unwrap();
-    let error = acquire(&place.disk, &clock, &place.dir(), &holder(13, "watch"), PATIENCE).unwrap_err();
+    let _held = acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(12, "apply"), PATIENCE).unwrap();
+    let error = acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(13, "watch"), PATIENCE).unwrap_err();
     assert_eq!(clock.0.get(), 63_000);
     let path = place.dir().join("lock");
     assert_eq!(
@@ -50,8 +50,8 @@ fn a_released_lock_is_free_whatever_its_file_says() {
     let place = Place::new();
     place.store();
     let clock = SleepClock(Cell::new(0), Interrupt::None);
-    drop(acquire(&place.disk, &clock, &place.dir(), &holder(12, "apply"), PATIENCE).unwrap());
-    acquire(&place.disk, &clock, &place.dir(), &holder(13, "watch"), PATIENCE).unwrap();
+    drop(acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(12, "apply"), PATIENCE).unwrap());
+    acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(13, "watch"), PATIENCE).unwrap();
     assert_eq!(clock.0.get(), 0);
 }
 
@@ -60,8 +60,8 @@ fn waiting_ends_when_the_operator_interrupts() {
     let place = Place::new();
     place.store();
     let clock = SleepClock(Cell::new(0), Interrupt::Finish);
-    let _held = acquire(&place.disk, &clock, &place.dir(), &holder(12, "apply"), PATIENCE).unwrap();
-    let error = acquire(&place.disk, &clock, &place.dir(), &holder(13, "watch"), PATIENCE).unwrap_err();
+    let _held = acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(12, "apply"), PATIENCE).unwrap();
+    let error = acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(13, "watch"), PATIENCE).unwrap_err();
     assert!(matches!(error, StateError::Interrupted(_)));
 }
 
@@ -71,6 +71,8 @@ fn a_holder_without_a_readable_name_is_still_an_error_with_a_way_out() {
     place.store();
     let clock = SleepClock(Cell::new(0), Interrupt::None);
     let _held = place.disk.lock(&place.dir().join("lock"), "\u{1b}[2J").unwrap();
-    let error = acquire(&place.disk, &clock, &place.dir(), &holder(13, "watch"), PATIENCE).unwrap_err().to_string();
+    let error = acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(13, "watch"), PATIENCE)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("another farhelm") && error.contains("fuser") && !error.contains('\u{1b}'), "{error}");
 }

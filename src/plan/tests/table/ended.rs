@@ -75,9 +75,9 @@ pub(super) const ENDED: &[Row] = &[
     row("so is a reboot", "api: launch resume because rebooted", |w| {
         w.running("api", "claude").ended("api", EndedHow::Rebooted);
     }),
-    row("watch: the first at once", "api: launch resume because exited", |w| failing(w, 0)),
+    row("watch: the first at once", "api: launch resume because exited", |w| failing(w, 1)),
     row("watch: then through backoff", "api: waiting(launch resume) because backoff exited", |w| failing(w, 5)),
-    row("watch: which ends", "api: launch resume because exited", |w| failing(w, 2)),
+    row("watch: which ends", "api: launch resume because exited", |w| failing(w, 3)),
     row("watch: then not any more", "api: blocked(launch resume) because crash-loop exited", |w| failing(w, 6)),
     row("watch: health forgets failures", "api: launch resume because exited", |w| {
         failing(w, 6);

@@ -1,0 +1,384 @@
+//! The resident reconcile: hears news, reads files that have settled, and makes passes until nothing is left to do.
+//!
+//! Nothing is decided here that a plan does not decide. News never say what is so; they say that it is time to look. Lost,
+//! late, repeated and made-up news cost a look and nothing else. Whoever runs it waits for news of [`Watch::interest`] for
+//! at most [`Watch::patience`], and lets it [`Watch::hear`] them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::desired::Desired;
+use crate::host::Host;
+use crate::host::clock::{Interrupt, Moment};
+use crate::host::news::{Interest, News};
+use crate::host::process::ProcessKey;
+use crate::observe::observed::{AgentSeen, Observed, ServerSeen};
+use crate::plan::action::Item;
+use crate::plan::{Request, Trigger};
+use crate::state::error::StateError;
+use crate::state::events::{Event, EventLog, Outcome};
+use crate::state::kept::{self, Kept};
+use crate::state::layout::Layout;
+use crate::state::lock::Holder;
+use crate::state::store::Store;
+
+use super::ledger::Done;
+use super::pass::{PassError, Reconciler, Round, Setup};
+
+pub mod agenda;
+pub mod conditions;
+pub mod files;
+pub mod restraint;
+
+use conditions::{Condition, Conditions};
+use files::{Settling, Source};
+use restraint::{Restraint, Switches};
+
+/// More passes in a row than this that all did something mean that something is undone as fast as it is done.
+const BUSY: u32 = 20;
+/// Between two passes then.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// What is told to whoever follows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// The files were read, and are right.
+    Loaded {
+        /// How many sessions they have.
+        sessions: usize,
+        /// The commit they are at.
+        revision: Option<String>,
+    },
+    /// The files cannot be used: what is wrong. What was read before stays in force.
+    Unfit(String),
+    /// Something was done, or failed.
+    Done(Done),
+    /// Something keeps a session from being as the files say.
+    Held(Condition),
+    /// No pass could be made: why.
+    NoPass(String),
+}
+
+/// A resident reconcile of one fleet.
+pub struct Watch<'a> {
+    host: &'a dyn Host,
+    setup: Setup,
+    /// What the fleet is kept under.
+    key: String,
+    desired: Desired,
+    /// What is wrong with the files, since they cannot be used.
+    unfit: Option<String>,
+    settling: Settling,
+    /// The files' stamp when they were last read.
+    stamp: u64,
+    restraint: Restraint,
+    conditions: Conditions,
+    /// When the next pass is due.
+    due: Due,
+    processes: BTreeSet<ProcessKey>,
+    dirs: BTreeSet<PathBuf>,
+    /// Passes in a row that did something.
+    busy: u32,
+    /// Looks in a row that left something unknown, or passes that could not be made.
+    doubts: u32,
+    /// Why no pass could be made, when that was told last.
+    no_pass: Option<String>,
+}
+
+/// A time from a moment on.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    since: Moment,
+    after: Duration,
+}
+
+impl Due {
+    fn left(&self, now: Moment) -> Duration {
+        self.after.saturating_sub(now.since(&self.since))
+    }
+}
+
+impl<'a> Watch<'a> {
+    /// Starts with the files as they are or, where they cannot be used, as they last could.
+    ///
+    /// # Errors
+    /// What is wrong with the files, when nothing was kept either; the state directory's errors.
+    pub fn start(
+        host: &'a dyn Host,
+        setup: Setup,
+        key: String,
+        switches: Switches,
+        source: &mut dyn Source,
+        tell: &mut dyn FnMut(&Said),
+    ) -> Result<Self, StartError> {
+        let now = host.now();
+        let store = Store::open(host, &setup.state_dir, &setup.account).map_err(PassError::from)?;
+        let mut watch = Self {
+            host,
+            setup,
+            key,
+            desired: Desired::default(),
+            unfit: None,
+            settling: Settling::default(),
+            stamp: 0,
+            restraint: Restraint::new(switches),
+            conditions: Conditions::default(),
+            due: Due { since: now, after: Duration::ZERO },
+            processes: BTreeSet::new(),
+            dirs: BTreeSet::new(),
+            busy: 0,
+            doubts: 0,
+            no_pass: None,
+        };
+        watch.read(source, tell);
+        if watch.desired.fleet.is_none() {
+            let words = watch.unfit.clone().unwrap_or_default();
+            let found = kept::find(host, store.layout(), &watch.key);
+            let Some(kept) = found.map_err(|error| PassError::from(StateError::from(error)))? else {
+                return Err(StartError::NoFleet(words));
+            };
+            watch.setup.revision = kept.revision;
+            watch.desired = kept.desired;
+        }
+        watch.turn(&store, source);
+        Ok(watch)
+    }
+
+    /// The fleet in force.
+    #[must_use]
+    pub fn desired(&self) -> &Desired {
+        &self.desired
+    }
+
+    /// What is to be waited for.
+    #[must_use]
+    pub fn interest(&self) -> Interest {
+        Interest { dirs: self.dirs.clone(), processes: self.processes.clone() }
+    }
+
+    /// How long news are to be waited for.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        let now = self.host.now();
+        self.settling.left(now).map_or(self.due.left(now), |left| left.min(self.due.left(now)))
+    }
+
+    /// Takes what came, and does what is due.
+    pub fn hear(&mut self, news: &News, source: &mut dyn Source, tell: &mut dyn FnMut(&Said)) {
+        let now = self.host.now();
+        if files::concern(source.trail(), news) {
+            self.settling.stir(now);
+        }
+        if self.means_a_look(news) {
+            self.due = Due { since: now, after: Duration::ZERO };
+        }
+        self.processes.retain(|key| !news.ended.contains(key));
+        if news.reload || self.settling.left(now).is_some_and(|left| left.is_zero()) {
+            self.read(source, tell);
+            self.due = Due { since: now, after: Duration::ZERO };
+        }
+        if self.due.left(now).is_zero() && self.host.interrupt() == Interrupt::None {
+            // News of the files can be lost too.
+            if source.stamp() != self.stamp {
+                self.settling.stir(now);
+            }
+            self.pass(source, tell);
+        }
+    }
+
+    /// Whether news are of the sessions: an end, a report, a launch that came further, another farhelm at work.
+    fn means_a_look(&self, news: &News) -> bool {
+        news.lost || !news.ended.is_empty() || news.changed.iter().any(|path| self.is_of_sessions(path))
+    }
+
+    fn is_of_sessions(&self, path: &Path) -> bool {
+        let layout = Layout::new(&self.setup.state_dir);
+        let within = |dir: &Path| path.strip_prefix(dir).is_ok();
+        let ends = |end: &str| path.extension().is_some_and(|found| found == end);
+        if path == layout.lock() {
+            return self.somebody_else_works(path);
+        }
+        if within(&layout.reports()) {
+            // A new directory, or a report; not what a pass makes of one, and not the hook log.
+            return path.parent() == Some(&layout.reports()) || ends("json");
+        }
+        within(&layout.launch()) && (ends("exec") || ends("status"))
+    }
+
+    /// Whether the lock was last taken by another process: it has changed something.
+    fn somebody_else_works(&self, lock: &Path) -> bool {
+        let holder = self.host.read(lock, 4096).ok().and_then(|text| serde_json::from_slice::<Holder>(&text).ok());
+        holder.is_none_or(|holder| holder.pid != self.host.own())
+    }
+
+    /// Reads the files. What cannot be used changes nothing.
+    fn read(&mut self, source: &mut dyn Source, tell: &mut dyn FnMut(&Said)) {
+        self.settling.done();
+        match source.load() {
+            Ok(fresh) => {
+                // Files that name another fleet are not this one's any more.
+                let fleet = self.desired.fleet.clone();
+                if fleet.is_some() && fleet != fresh.desired.fleet {
+                    let was = fleet.map(|fleet| fleet.to_string()).unwrap_or_default();
+                    return self
+                        .refuse(format!("the files are not of the fleet `{was}` any more; start `watch` again"), tell);
+                }
+                self.take(fresh, tell);
+            }
+            Err(words) => self.refuse(words, tell),
+        }
+        self.stamp = source.stamp();
+    }
+
+    fn take(&mut self, fresh: files::Fresh, tell: &mut dyn FnMut(&Said)) {
+        let files::Fresh { desired, revision } = fresh;
+        let mended = self.unfit.take().is_some();
+        if desired == self.desired && revision == self.setup.revision && !mended {
+            return;
+        }
+        self.setup.revision.clone_from(&revision);
+        self.desired = desired;
+        self.restraint.forget_failures();
+        let kept = Kept::new(self.host.now().wall_ms, revision.clone(), self.desired.clone());
+        if let Ok(store) = self.store() {
+            // Without it only a start on broken files is worse off.
+            let _ = kept::keep(self.host, store.layout(), &self.key, &kept);
+        }
+        let sessions = self.desired.sessions.len();
+        self.event("load", Outcome::Done, None);
+        tell(&Said::Loaded { sessions, revision });
+    }
+
+    fn refuse(&mut self, words: String, tell: &mut dyn FnMut(&Said)) {
+        if self.unfit.as_ref() != Some(&words) {
+            self.event("load", Outcome::Failed, Some(&words));
+            tell(&Said::Unfit(words.clone()));
+            self.unfit = Some(words);
+        }
+    }
+
+    /// One pass, and when the next is due.
+    fn pass(&mut self, source: &dyn Source, tell: &mut dyn FnMut(&Said)) {
+        match self.round(tell) {
+            Ok(round) => {
+                self.no_pass = None;
+                self.after(&round, tell);
+            }
+            Err(error) => {
+                let words = error.to_string();
+                self.due = Due { since: self.host.now(), after: agenda::doubt(self.doubts) };
+                self.doubts = self.doubts.saturating_add(1);
+                if self.no_pass.as_ref() != Some(&words) {
+                    self.event("observe", Outcome::Failed, Some(&words));
+                    tell(&Said::NoPass(words.clone()));
+                    self.no_pass = Some(words);
+                }
+            }
+        }
+        if let Ok(store) = self.store() {
+            self.turn(&store, source);
+        }
+    }
+
+    fn round(&mut self, tell: &mut dyn FnMut(&Said)) -> Result<Round, PassError> {
+        let reconciler = Reconciler::new(self.host, &self.setup)?;
+        let request = Request { trigger: Trigger::Watch, ..Request::default() };
+        let (host, restraint) = (self.host, &mut self.restraint);
+        let round = reconciler.round(
+            &self.desired,
+            &request,
+            &mut |plan, item| {
+                restraint.look(&plan.items, host.now());
+                restraint.allows(item, host.now())
+            },
+            &mut |done| tell(&Said::Done(done.clone())),
+        )?;
+        self.restraint.learn(&round.done, self.host.now());
+        Ok(round)
+    }
+
+    fn after(&mut self, round: &Round, tell: &mut dyn FnMut(&Said)) {
+        let now = self.host.now();
+        self.processes = processes(&round.observed);
+        self.doubts = if round.plan.counters.unknown > 0 { self.doubts.saturating_add(1) } else { 0 };
+        let next = if round.worked {
+            self.busy = self.busy.saturating_add(1);
+            if self.busy > BUSY { PAUSE } else { Duration::ZERO }
+        } else {
+            self.busy = 0;
+            let due = agenda::next(&round.plan, &round.recorded, self.doubts.saturating_sub(1));
+            due.min(self.restraint.next(round.plan.items.iter(), now).unwrap_or(due))
+        };
+        self.due = Due { since: now, after: next };
+        let restraint = &self.restraint;
+        let held = |item: &Item| !restraint.allows(item, now);
+        for condition in self.conditions.learn(round.plan.items.iter(), &held) {
+            let event = Event {
+                session: Some(condition.session.clone()),
+                reason: Some(condition.code.clone()),
+                detail: Some(condition.words.clone()),
+                ..self.about("observe", condition.outcome())
+            };
+            self.log(event);
+            tell(&Said::Held(condition));
+        }
+    }
+
+    /// Turns to what matters from now on.
+    fn turn(&mut self, store: &Store<'_>, source: &dyn Source) {
+        let layout = store.layout();
+        let is_dir = |path: &Path| self.host.resolve_dir(path).is_ok();
+        self.dirs = files::dirs(source.trail(), &is_dir);
+        self.dirs.extend([layout.dir().to_owned(), layout.launch(), layout.reports()]);
+        let sessions = self.host.list(&layout.reports()).unwrap_or_default();
+        self.dirs.extend(sessions.iter().map(|id| layout.reports().join(id)));
+    }
+
+    fn store(&self) -> Result<Store<'a>, StateError> {
+        Store::open(self.host, &self.setup.state_dir, &self.setup.account)
+    }
+
+    fn about(&self, action: &str, outcome: Outcome) -> Event {
+        Event {
+            fleet: self.desired.fleet.clone(),
+            revision: self.setup.revision.clone(),
+            ..Event::new(self.host.now(), &self.setup.actor, action, outcome)
+        }
+    }
+
+    fn event(&self, action: &str, outcome: Outcome, detail: Option<&str>) {
+        self.log(Event { detail: detail.map(str::to_owned), ..self.about(action, outcome) });
+    }
+
+    fn log(&self, event: Event) {
+        if let Ok(store) = self.store() {
+            // The log serves whoever reads it; nothing depends on it.
+            let _ = EventLog::new(self.host, store.layout()).append(&[event]);
+        }
+    }
+}
+
+/// Why `watch` cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The files cannot be used, and nothing was kept of them.
+    #[error("{0}")]
+    NoFleet(String),
+    /// The state directory's.
+    #[error(transparent)]
+    Pass(#[from] PassError),
+}
+
+/// The processes whose end matters: panes', agents', and tmux servers'.
+fn processes(observed: &Observed) -> BTreeSet<ProcessKey> {
+    let servers = observed.servers.values().filter_map(|server| match server {
+        ServerSeen::Up { process } => Some(*process),
+        ServerSeen::Absent | ServerSeen::Unknown(_) => None,
+    });
+    let agents = observed.sessions.values().flat_map(|seen| match &seen.agent {
+        AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. } => [Some(pane.process), pane.agent],
+        _ => [None, None],
+    });
+    servers.chain(agents.flatten()).collect()
+}

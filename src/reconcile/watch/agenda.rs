@@ -1,0 +1,35 @@
+//! When to look next, although nothing happens. Pure.
+
+use std::time::Duration;
+
+use crate::plan::Plan;
+use crate::plan::decide::LAUNCH_STUCK;
+use crate::plan::reason::Reason;
+use crate::state::record::Recorded;
+
+/// At the latest after this time everything is looked at: news can be lost.
+pub const RESYNC: Duration = Duration::from_secs(60);
+/// Between two looks at what could not be observed, at first.
+const DOUBT: Duration = Duration::from_secs(2);
+
+/// Time until something of `plan` is due by itself. `doubts`: looks in a row in which something was unknown.
+#[must_use]
+pub fn next(plan: &Plan, recorded: &Recorded, doubts: u32) -> Duration {
+    let now_ms = plan.header.at.wall_ms;
+    let reasons = plan.items.iter().flat_map(|item| &item.reasons);
+    let waits = reasons.filter_map(|reason| match reason {
+        Reason::Backoff { left } => Some(*left),
+        Reason::Launching { since } => Some(LAUNCH_STUCK.saturating_sub(*since) + Duration::from_millis(1)),
+        Reason::Unobservable { .. } => Some(doubt(doubts)),
+        _ => None,
+    });
+    let holds = recorded.records.values().filter_map(|record| record.hold.as_ref()?.until_ms);
+    let holds = holds.filter(|until| *until > now_ms).map(|until| Duration::from_millis(until.abs_diff(now_ms)));
+    waits.chain(holds).min().unwrap_or(RESYNC).min(RESYNC)
+}
+
+/// Time until what is unknown is looked at again: longer each time, up to [`RESYNC`].
+#[must_use]
+pub fn doubt(doubts: u32) -> Duration {
+    DOUBT.saturating_mul(2_u32.saturating_pow(doubts.min(16))).min(RESYNC)
+}

@@ -1,0 +1,70 @@
+//! The last good fleet: `kept/<key>.json`, a fleet as `watch` read it when its files were last right.
+//!
+//! Files that are cut off, empty, full of conflict markers or gone change nothing, also not for a `watch` that starts on
+//! them after a reboot. Holds what the files hold, literal environment values too, and no secret that they refer to.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::desired::Desired;
+use crate::host::disk::{Disk, DiskError, DiskFault};
+
+use super::digest;
+use super::layout::Layout;
+
+/// The version of the format. Another one is as good as none: the next good load writes it anew.
+const VERSION: u32 = 1;
+
+/// The most that is read, in bytes: many times the largest fleet that can be loaded.
+const LIMIT: u64 = 64 << 20;
+
+/// A fleet as it was last right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    version: u32,
+    /// When it was read, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The commit its files were at.
+    pub revision: Option<String>,
+    /// The fleet.
+    pub desired: Desired,
+}
+
+impl Kept {
+    /// A fleet that was just read.
+    #[must_use]
+    pub fn new(at_ms: i64, revision: Option<String>, desired: Desired) -> Self {
+        Self { version: VERSION, at_ms, revision, desired }
+    }
+}
+
+/// What a fleet is kept under: the paths it is read from, absolute.
+#[must_use]
+pub fn key(paths: &[PathBuf]) -> String {
+    digest::short("kept", paths.iter().map(|path| path.as_os_str().as_encoded_bytes()))
+}
+
+/// Keeps a fleet.
+///
+/// # Errors
+/// [`DiskError`].
+pub fn keep(disk: &dyn Disk, layout: &Layout, key: &str, kept: &Kept) -> Result<(), DiskError> {
+    let path = layout.kept(key);
+    match serde_json::to_vec(kept) {
+        Ok(text) => disk.replace(&[(path, text)]),
+        Err(error) => Err(DiskError { doing: "write", path, fault: DiskFault::Other, words: error.to_string() }),
+    }
+}
+
+/// The fleet that was kept; none where there is none, or none that can be read.
+///
+/// # Errors
+/// [`DiskError`].
+pub fn find(disk: &dyn Disk, layout: &Layout, key: &str) -> Result<Option<Kept>, DiskError> {
+    match disk.read(&layout.kept(key), LIMIT) {
+        Ok(text) => Ok(serde_json::from_slice(&text).ok().filter(|kept: &Kept| kept.version == VERSION)),
+        Err(error) if error.fault == DiskFault::Missing => Ok(None),
+        Err(error) => Err(error),
+    }
+}
