@@ -21,6 +21,7 @@ pub mod hold;
 pub mod init;
 pub mod installed;
 pub mod internal;
+pub mod logs;
 pub mod output;
 pub mod plan;
 pub mod reap;
@@ -30,6 +31,7 @@ pub mod revision;
 pub mod schema;
 pub mod status;
 pub mod table;
+pub mod target;
 pub mod validate;
 pub mod watch;
 
@@ -92,6 +94,7 @@ fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
         Verb::Reap(args) => reap::run(context, &args),
         Verb::Describe(args) => describe::run(context, &args),
         Verb::Conversations(args) => conversations::run(context, &args),
+        Verb::Logs(args) => logs::run(context, &args),
         Verb::Events(args) => events::run(context, &args),
         Verb::Doctor(args) => doctor::run(context, &args),
         Verb::Schema(args) => schema::run(context, &args),

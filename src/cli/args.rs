@@ -92,6 +92,8 @@ pub enum Verb {
     Describe(Describe),
     /// List the stored conversations, those of reaped sessions too.
     Conversations(Conversations),
+    /// Print the last lines of a session's terminal.
+    Logs(Logs),
     /// Print the event log.
     Events(Events),
     /// Look whether this machine is fit to run a fleet; change nothing.
@@ -381,6 +383,17 @@ pub struct Reap {
     /// Do not ask.
     #[arg(short = 'y', long)]
     pub yes: bool,
+}
+
+/// `logs`
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// The session, or one of its tabs.
+    #[arg(value_name = "[FLEET/]NAME[:TAB]")]
+    pub target: String,
+    /// At most this many lines.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
+    pub lines: u32,
 }
 
 /// `events`

@@ -114,7 +114,6 @@ impl Context {
             self.output.message(&format!("warning: {warning}"));
         }
         let farhelm = std::env::current_exe()?;
-        let sources = desired.map(|desired| desired.sources.as_slice()).unwrap_or_default();
         Ok(Setup {
             socket: self.socket(),
             account: account(),
@@ -128,7 +127,7 @@ impl Context {
             thorough: false,
             home: self.var("HOME").map(str::to_owned),
             inside: self.var("FARHELM_SESSION_ID").and_then(|id| Uuid::parse_str(id).ok()).map(SessionId),
-            revision: sources.first().and_then(|source| revision::head(machine, source)),
+            revision: desired.and_then(|desired| revision::of(machine, desired)),
         })
     }
 

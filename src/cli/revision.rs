@@ -1,16 +1,25 @@
-//! The commit that the fleet files' repository has checked out, read from its files: no git process is started.
+//! The commit that the fleet files' repository has checked out, and whether they differ from it.
 
 use std::path::Path;
 
+use crate::config::desired::Desired;
 use crate::host::disk::Disk;
+use crate::host::real::{Machine, checkout};
 
 /// Digits of a commit that are shown.
 const SHORT: usize = 7;
 const LIMIT: u64 = 4 * 1024 * 1024;
 
-/// The commit of `HEAD`, shortened, when `file` is in a git work tree.
+/// What a fleet's files are at: `a1b2c3d`, or `a1b2c3d+` where one of them differs from that commit. None outside of git.
 #[must_use]
-pub fn head(disk: &dyn Disk, file: &Path) -> Option<String> {
+pub fn of(machine: &Machine, desired: &Desired) -> Option<String> {
+    let commit = head(machine, desired.sources.first()?)?;
+    let modified = checkout::modified(&desired.sources).unwrap_or(false);
+    Some(if modified { format!("{commit}+") } else { commit })
+}
+
+/// The commit of `HEAD`, shortened, when `file` is in a git work tree. No git process is started.
+fn head(disk: &dyn Disk, file: &Path) -> Option<String> {
     let read = |path: &Path| String::from_utf8(disk.read(path, LIMIT).ok()?).ok();
     let git = file.ancestors().skip(1).map(|dir| dir.join(".git")).find(|git| git.exists())?;
     let git = match read(&git) {

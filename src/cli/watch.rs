@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::agents::catalogue;
-use crate::config::load::{self, LoadRequest, default_files};
+use crate::config::load::{self, LoadRequest};
 use crate::host::clock::{Clock, Interrupt};
 use crate::host::process::Processes;
 use crate::host::real::Machine;
@@ -54,7 +54,7 @@ pub fn run(context: &Context, args: &args::Watch) -> Result<Exit, CliError> {
     let mut journal = Journal::new(args.log);
     let mut tell = |said: &Said| journal.say(machine.now(), said);
     let switches = Switches { heal: !args.no_heal, apply: !args.no_apply };
-    let key = kept::key(&source.paths());
+    let key = kept::key(&source.request.asked());
     let mut watch = Watch::start(&machine, setup, key, switches, &mut source, &mut tell)
         .map_err(|error| CliError::Other(error.to_string()))?;
     let fleet = watch.desired().fleet.clone().ok_or_else(|| CliError::Other("the fleet has no name".to_owned()))?;
@@ -84,15 +84,6 @@ impl<'a> Fleet<'a> {
     fn new(context: &Context, machine: &'a Machine, files: &Files) -> Result<Self, CliError> {
         Ok(Self { machine, request: context.load_request(files)?, trail: BTreeSet::new() })
     }
-
-    /// What was asked for, absolute: what the last good fleet is kept under.
-    fn paths(&self) -> Vec<PathBuf> {
-        if self.request.paths.is_empty() {
-            let [here, home] = default_files(&self.request.cwd, &self.request.config_home);
-            return vec![here, home];
-        }
-        self.request.paths.iter().map(|path| self.request.cwd.join(path)).collect()
-    }
 }
 
 impl Source for Fleet<'_> {
@@ -100,8 +91,7 @@ impl Source for Fleet<'_> {
         let (loaded, trail) = load::trace(&self.request, catalogue::builtin(), &mut std::io::empty());
         match loaded {
             Ok(loaded) => {
-                let sources = &loaded.desired.sources;
-                let revision = sources.first().and_then(|source| revision::head(self.machine, source));
+                let revision = revision::of(self.machine, &loaded.desired);
                 let watched = loaded.desired.sessions.values().flat_map(fields::watched);
                 let watched = watched.filter_map(fields::watched_path).cloned();
                 self.trail = trail.into_iter().chain(watched).collect();

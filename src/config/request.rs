@@ -30,3 +30,14 @@ pub struct LoadRequest {
     /// `$XDG_CONFIG_HOME`, or what stands for it.
     pub config_home: PathBuf,
 }
+
+impl LoadRequest {
+    /// The paths that are asked for, absolute; where none is, those of the default files.
+    #[must_use]
+    pub fn asked(&self) -> Vec<PathBuf> {
+        match self.paths.as_slice() {
+            [] => default_files(&self.cwd, &self.config_home).into(),
+            paths => paths.iter().map(|path| self.cwd.join(path)).collect(),
+        }
+    }
+}

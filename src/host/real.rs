@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::host::tmux::Socket;
 
+pub mod checkout;
 mod clock;
 mod command;
 #[cfg(test)]

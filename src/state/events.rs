@@ -38,7 +38,7 @@ pub struct Event {
     /// The fleet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Name>,
-    /// The commit the fleet's files were at, when they were in git and unmodified.
+    /// The commit the fleet's files were at, when they were in git; with `+` behind it when they differed from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// The session.

@@ -60,6 +60,15 @@ pub fn acquire(
     }
 }
 
+/// Who holds the lock `path` now; none when nobody does, or it cannot be told. Takes it for an instant.
+#[must_use]
+pub fn holder(disk: &dyn Disk, path: &Path) -> Option<Holder> {
+    match disk.lock(path, "") {
+        Ok(Locked::Busy(left)) => serde_json::from_str(&left).ok(),
+        Ok(Locked::Held(_)) | Err(_) => None,
+    }
+}
+
 fn busy(left: &str, path: &Path, now: &Moment) -> StateError {
     let path = path.to_owned();
     match serde_json::from_str::<Holder>(left) {

@@ -21,3 +21,4 @@ mod faults_of_tmux;
 mod machine;
 mod operators;
 mod secrets;
+mod watch;

@@ -301,6 +301,11 @@ impl Fleet {
         starts.pop().expect("at least one")
     }
 
+    /// How many of the agent's starts still run.
+    pub fn agent_count(&self, name: &str) -> usize {
+        self.starts(name).iter().filter(|start| process::runs(start.pid)).count()
+    }
+
     /// Processes marked as being of this state directory's sessions.
     pub fn marked(&self) -> Vec<Seen> {
         let state = self.state();

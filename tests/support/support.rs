@@ -11,6 +11,7 @@ pub mod status;
 pub mod terminal;
 pub mod user_manager;
 pub mod wait;
+pub mod watching;
 
 /// Says loudly, past the test runner's capture, that a test proves nothing here.
 pub fn skipped(why: &str) {

@@ -67,6 +67,14 @@ impl UserManager {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Gives the manager a unit, and the variables that its services get.
+    pub fn unit(&self, file: &Path, text: &str, variables: &[String]) {
+        std::fs::write(file, text).expect("a file");
+        self.systemctl(&["link", &file.display().to_string()]);
+        let words: Vec<&str> = std::iter::once("set-environment").chain(variables.iter().map(String::as_str)).collect();
+        self.systemctl(&words);
+    }
+
     /// The names of the running scopes that farhelm made.
     pub fn scopes(&self) -> Vec<String> {
         let listed = self.systemctl(&["list-units", "--all", "--plain", "--no-legend", "--type=scope", "farhelm-*"]);
