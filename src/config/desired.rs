@@ -38,6 +38,8 @@ pub struct Policy {
     pub max_reap: usize,
     /// At most this many sessions run, by priority, then name.
     pub max_running: Option<usize>,
+    /// At most this many sessions are down at once because of a change.
+    pub max_unavailable: Option<usize>,
     /// Launches in flight at once.
     pub parallel: usize,
     /// Time between two launches.
@@ -52,6 +54,7 @@ impl Default for Policy {
             prune: true,
             max_reap: 5,
             max_running: None,
+            max_unavailable: None,
             parallel: 4,
             stagger: Duration::from_millis(250),
             watch_prune: false,

@@ -259,11 +259,15 @@ fn defaults(context: &Context<'_>, entries: &[Entry]) -> (Base, Settings) {
 fn policy(context: &Context<'_>, entries: &[Entry]) -> Policy {
     let mut policy = Policy::default();
     for entry in entries {
-        let Some(fleet::Policy { prune, max_reap, max_running, launch, watch }) = context.read(entry) else { continue };
+        let Some(fleet::Policy { prune, max_reap, max_running, max_unavailable, launch, watch }) = context.read(entry)
+        else {
+            continue;
+        };
         let launch = launch.unwrap_or_default();
         policy.prune = prune.unwrap_or(policy.prune);
         policy.max_reap = max_reap.map_or(policy.max_reap, |limit| limit as usize);
         policy.max_running = max_running.map(|limit| limit as usize).or(policy.max_running);
+        policy.max_unavailable = max_unavailable.map(|limit| limit as usize).or(policy.max_unavailable);
         policy.parallel = launch.parallel.map_or(policy.parallel, |limit| limit as usize);
         policy.stagger = launch.stagger.map_or(policy.stagger, |stagger| stagger.0);
         policy.watch_prune = watch.and_then(|watch| watch.prune).unwrap_or(policy.watch_prune);

@@ -93,6 +93,9 @@ fn policy(out: &mut Out<'_>, policy: &Policy) {
     if let Some(limit) = policy.max_running {
         out.value("max_running", limit.to_string());
     }
+    if let Some(limit) = policy.max_unavailable {
+        out.value("max_unavailable", limit.to_string());
+    }
     out.map("launch", |out| {
         out.value("parallel", policy.parallel.to_string());
         out.value("stagger", Period(policy.stagger).to_string());

@@ -16,7 +16,7 @@ use super::observed::ServerSeen;
 use super::reading::Reading;
 
 /// How long a tmux server that listens no more is given to end.
-const ENDING: Duration = Duration::from_millis(250);
+const ENDING: Duration = Duration::from_secs(2);
 
 /// Everything read in one look.
 pub(super) struct Sight {

@@ -1,4 +1,5 @@
-//! What no session can decide alone: `max_reap`, `max_running`, and removed sessions that look renamed.
+//! What no session can decide alone: `max_reap`, `max_running`, removed sessions that look renamed, and what has rooms of
+//! its own: the breaker and rollouts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use super::action::Action;
 use super::reason::Reason;
 use super::subject::Subject;
 use super::verdict::Case;
-use super::{Inputs, Trigger};
+use super::{Inputs, Trigger, breaker, rollout};
 
 /// Holds back what is too much at once. `rest` are the sessions that are not selected.
 pub(super) fn apply(cases: &mut [Case<'_>], rest: &[Subject<'_>], inputs: &Inputs<'_>) {
@@ -20,6 +21,8 @@ pub(super) fn apply(cases: &mut [Case<'_>], rest: &[Subject<'_>], inputs: &Input
     }
     maybe_moved(cases);
     max_reap(cases, inputs);
+    breaker::apply(cases, inputs);
+    rollout::apply(cases, inputs);
     max_running(cases, rest, inputs);
 }
 

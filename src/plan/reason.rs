@@ -125,6 +125,16 @@ pub enum Reason {
         /// The limit.
         limit: usize,
     },
+    /// `policy.max_unavailable` is reached.
+    MaxUnavailable {
+        /// The limit.
+        limit: usize,
+    },
+    /// The change is tried on another session first.
+    Canary {
+        /// That session.
+        session: Name,
+    },
     /// Backoff.
     Backoff {
         /// Time left, in milliseconds.
@@ -196,6 +206,18 @@ pub enum Reason {
         /// Ends in a row.
         failures: u32,
     },
+    /// Too many of its kind did not come up.
+    KindTripped {
+        /// The kind.
+        kind: Name,
+        /// How many.
+        ended: usize,
+    },
+    /// The session on which its change was tried first did not come up.
+    CanaryFailed {
+        /// That session.
+        session: Name,
+    },
     /// A removed session and a new one share a directory: `moved` was probably meant.
     MaybeMoved {
         /// The other of the two.
@@ -250,6 +272,10 @@ impl Reason {
                 | Self::ManualUpdate
                 | Self::MaxRunning { .. }
                 | Self::Backoff { .. }
+                | Self::MaxUnavailable { .. }
+                | Self::Canary { .. }
+                | Self::KindTripped { .. }
+                | Self::CanaryFailed { .. }
                 | Self::Launching { .. }
                 | Self::LaunchStuck { .. }
                 | Self::Protected
@@ -276,7 +302,8 @@ impl Reason {
             Self::Working | Self::NeedsInput => "--now: this turn is lost".to_owned(),
             Self::ActivityUnknown => "--now".to_owned(),
             Self::ManualUpdate => format!("farhelm restart {session}"),
-            Self::Backoff { .. } | Self::FleetDown => "farhelm apply".to_owned(),
+            Self::Backoff { .. } | Self::FleetDown | Self::KindTripped { .. } => "farhelm apply".to_owned(),
+            Self::CanaryFailed { session } => format!("farhelm logs {session}, then mend the files, or farhelm apply"),
             Self::LaunchStuck { .. } => format!("farhelm logs {session}, farhelm restart {session}"),
             Self::CrashLoop { .. } => format!("farhelm logs {session}, then farhelm apply"),
             Self::Protected => format!("farhelm unprotect {session}"),

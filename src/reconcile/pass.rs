@@ -27,7 +27,7 @@ use super::reports::settle;
 use super::situation::Situation;
 use super::thaw::thaw;
 
-/// More passes than this in one apply mean that something is undone as fast as it is done.
+/// More passes than this, and one for each session, in one apply mean that something is undone as fast as it is done.
 const MAX_PASSES: usize = 12;
 /// Between two looks at what an apply waits for.
 const WAIT: Duration = Duration::from_millis(500);
@@ -180,7 +180,9 @@ impl<'a> Reconciler<'a> {
             let interrupted = self.host.interrupt() != Interrupt::None;
             let timed_out = patience.timeout.is_some_and(|limit| self.host.now().since(&begun) >= limit);
             let waiting = patience.wait && plan.items.iter().any(is_awaited);
-            if interrupted || timed_out || (!worked && !waiting) || passes >= MAX_PASSES && !waiting {
+            // A rollout takes a pass for each step.
+            let many = MAX_PASSES + desired.sessions.len();
+            if interrupted || timed_out || (!worked && !waiting) || passes >= many && !waiting {
                 return Ok(Outcome { done, plan, interrupted, timed_out });
             }
             if !worked {

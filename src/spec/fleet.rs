@@ -73,6 +73,9 @@ pub struct Policy {
     pub max_reap: Option<u32>,
     /// At most this many sessions run, by priority, then name. No limit by default.
     pub max_running: Option<u32>,
+    /// At most this many sessions are down at once because of a change. No limit by default.
+    #[schemars(range(min = 1))]
+    pub max_unavailable: Option<u32>,
     /// How launches are paced.
     pub launch: Option<Pacing>,
     /// What `watch` may do.

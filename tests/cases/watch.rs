@@ -410,7 +410,7 @@ fn the_printed_unit_keeps_a_fleet_and_its_stop_leaves_the_sessions() {
     let name = "farhelm-watch-test.service";
     let variables = [format!("HOME={}", fleet.path("home").display()), "SHELL=/bin/bash".to_owned()];
     manager.unit(&fleet.path(name), &unit, &variables);
-    manager.systemctl(&["start", name]);
+    assert_eq!(manager.systemctl(&["start", name]), "", "{}", manager.systemctl(&["status", name]));
     let first = fleet.started("a", 1);
     process::kill_hard(first.pid);
     let second = fleet.started("a", 2);

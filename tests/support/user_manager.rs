@@ -53,7 +53,7 @@ impl UserManager {
         [("XDG_RUNTIME_DIR", "/run/user/0"), ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/0/bus")]
     }
 
-    /// Runs `systemctl --user` with these arguments; its output.
+    /// Runs `systemctl --user` with these arguments; all it prints.
     pub fn systemctl(&self, arguments: &[&str]) -> String {
         let prefix = self.prefix(Path::new("/"));
         let output = Command::new(&prefix[0])
@@ -64,13 +64,13 @@ impl UserManager {
             .stdin(Stdio::null())
             .output()
             .expect("nsenter can be run");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 
     /// Gives the manager a unit, and the variables that its services get.
     pub fn unit(&self, file: &Path, text: &str, variables: &[String]) {
         std::fs::write(file, text).expect("a file");
-        self.systemctl(&["link", &file.display().to_string()]);
+        self.systemctl(&["link", "--runtime", &file.display().to_string()]);
         let words: Vec<&str> = std::iter::once("set-environment").chain(variables.iter().map(String::as_str)).collect();
         self.systemctl(&words);
     }

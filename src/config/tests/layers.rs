@@ -139,7 +139,7 @@ fn profiles_chain_without_circles() {
 fn policy_kinds_and_moves_are_understood() {
     let body = "
 moved: {from: old}
-policy: {prune: false, max_reap: 2, max_running: 3, launch: {parallel: 1, stagger: 1s}, watch: {prune: true}}
+policy: {prune: false, max_reap: 2, max_running: 3, max_unavailable: 3, launch: {parallel: 1, stagger: 1s}, watch: {prune: true}}
 kinds: {aider: {about: an agent, executables: [aider], x-note: 1}}
 sessions:
   s: {profile: aider, dir: /, moved: {from: r}, desired: stopped, labels: {team: 1}, tabs: {shell: {}, logs: {run: tail -F x}},
@@ -149,6 +149,7 @@ sessions:
     assert!(has(&errors(body), "unknown key `x-note`"));
     let desired = fleet(&body.replace(", x-note: 1", "")).unwrap().desired;
     let policy = Policy {
+        max_unavailable: Some(3),
         prune: false,
         max_reap: 2,
         max_running: Some(3),

@@ -21,11 +21,13 @@ mod absent;
 mod alive;
 mod ended;
 mod leaving;
+mod rollout;
 
 use absent::{ABSENT, CONFLICTS, UNKNOWN};
 use alive::ALIVE;
 use ended::{ENDED, HOLDS};
 use leaving::{REMOVED, TABS};
+use rollout::ROLLOUT;
 
 /// One row: what it shows, the world, and the lines of its plan, `session: action because codes`.
 struct Row {
@@ -101,7 +103,7 @@ fn failing(w: &mut World, failures: u32) {
 }
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    [UNKNOWN, ABSENT, CONFLICTS, ALIVE, ENDED, HOLDS, REMOVED, TABS].into_iter().flatten()
+    [UNKNOWN, ABSENT, CONFLICTS, ALIVE, ENDED, HOLDS, REMOVED, TABS, ROLLOUT].into_iter().flatten()
 }
 
 fn planned(row: &Row) -> Vec<Item> {

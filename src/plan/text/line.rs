@@ -250,6 +250,7 @@ fn later(action: &Action, reason: Option<&Reason>) -> String {
     match reason {
         Some(Reason::Working | Reason::NeedsInput | Reason::ActivityUnknown) => format!("{verb} when idle"),
         Some(Reason::Backoff { left }) => format!("{verb} in {}", span(*left)),
+        Some(Reason::MaxUnavailable { .. } | Reason::Canary { .. }) => format!("{verb} when others are up"),
         Some(Reason::MaxRunning { .. }) => format!("{verb} when another ends"),
         Some(Reason::ManualUpdate) => format!("{verb} when asked"),
         _ => String::new(),

@@ -52,6 +52,12 @@ fn hindrance(reason: &Reason) -> String {
         Reason::ActivityUnknown => "activity unknown".to_owned(),
         Reason::ManualUpdate => "`update.when: manual`".to_owned(),
         Reason::MaxRunning { limit } => format!("`policy.max_running: {limit}` is reached"),
+        Reason::MaxUnavailable { limit } => format!("`policy.max_unavailable: {limit}` is reached"),
+        Reason::Canary { session } => format!("the change is tried on {session} first"),
+        Reason::KindTripped { kind, ended } => {
+            format!("{ended} agents of kind {kind} ended right after their launch: none of the kind is started")
+        }
+        Reason::CanaryFailed { session } => format!("the change was tried on {session}, which did not come up"),
         Reason::Backoff { left } => format!("in backoff for another {}", span(*left)),
         Reason::Launching { since } => format!("launched {} ago, not proven yet", span(*since)),
         Reason::LaunchStuck { since } => {

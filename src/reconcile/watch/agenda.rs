@@ -9,6 +9,8 @@ use crate::state::record::Recorded;
 
 /// At the latest after this time everything is looked at: news can be lost.
 pub const RESYNC: Duration = Duration::from_secs(60);
+/// Between two looks at a rollout under way.
+const ROLLOUT: Duration = Duration::from_secs(2);
 /// Between two looks at what could not be observed, at first.
 const DOUBT: Duration = Duration::from_secs(2);
 
@@ -20,6 +22,7 @@ pub fn next(plan: &Plan, recorded: &Recorded, doubts: u32) -> Duration {
     let waits = reasons.filter_map(|reason| match reason {
         Reason::Backoff { left } => Some(*left),
         Reason::Launching { since } => Some(LAUNCH_STUCK.saturating_sub(*since) + Duration::from_millis(1)),
+        Reason::MaxUnavailable { .. } | Reason::Canary { .. } => Some(ROLLOUT),
         Reason::Unobservable { .. } => Some(doubt(doubts)),
         _ => None,
     });

@@ -2,6 +2,30 @@
 
 use super::*;
 
+const TRIPPED: &str = "a: blocked(launch resume) because kind-tripped exited
+b: blocked(launch resume) because kind-tripped exited
+c: blocked(launch resume) because kind-tripped exited
+d: blocked(launch resume) because kind-tripped exited
+e: blocked(launch resume) because kind-tripped exited
+new: blocked(launch fresh) because kind-tripped not-running
+other: launch fresh because not-running
+runs: unchanged";
+
+const NOT_TRIPPED: &str = "a: launch resume because killed
+b: launch resume because killed
+c: launch resume because killed
+d: launch resume because killed
+e: launch resume because killed";
+
+fn many_ended(w: &mut World, how: EndedHow) {
+    w.trigger(Trigger::Watch);
+    for name in ["a", "b", "c", "d", "e"] {
+        w.running(name, "codex").ended(name, how.clone());
+        w.launch(name).at.wall_ms = ago(15);
+        w.record(name).failures = 1;
+    }
+}
+
 pub(super) const ENDED: &[Row] = &[
     row("exit 0 is completed", "api: unchanged because completed", |w| {
         w.running("api", "claude").ended("api", EndedHow::Exited(0));
@@ -76,7 +100,10 @@ pub(super) const ENDED: &[Row] = &[
         w.running("api", "claude").ended("api", EndedHow::Rebooted);
     }),
     row("watch: the first at once", "api: launch resume because exited", |w| failing(w, 1)),
-    row("watch: then through backoff", "api: waiting(launch resume) because backoff exited", |w| failing(w, 5)),
+    row("watch: then through backoff", "api: waiting(launch resume) because backoff exited", |w| {
+        failing(w, 5);
+        w.wanted("api").restart.initial = Duration::from_secs(2);
+    }),
     row("watch: which ends", "api: launch resume because exited", |w| failing(w, 3)),
     row("watch: then not any more", "api: blocked(launch resume) because crash-loop exited", |w| failing(w, 6)),
     row("watch: health forgets failures", "api: launch resume because exited", |w| {
@@ -91,6 +118,12 @@ pub(super) const ENDED: &[Row] = &[
         failing(w, 6);
         w.trigger(Trigger::Apply);
     }),
+    row("watch: many of a kind that do not come up hold it", TRIPPED, |w| {
+        many_ended(w, EndedHow::Exited(1));
+        w.running("runs", "codex").want("new", "codex");
+        w.want("other", "claude");
+    }),
+    row("watch: killed from outside, they say nothing of it", NOT_TRIPPED, |w| many_ended(w, EndedHow::Killed(9))),
     row("a fleet that is down stays down", "api: blocked(launch fresh) because fleet-down not-running", |w| {
         w.want("api", "claude");
         w.recorded.fleet.down = true;
