@@ -8,7 +8,7 @@ use crate::observe::observed::{AgentSeen, Observed};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
-use crate::state::record::{HoldKind, Phase, Record};
+use crate::state::record::{HoldKind, Launch, Phase, Record};
 
 use super::census::{Census, Claim};
 use super::ending::session_roots;
@@ -53,6 +53,6 @@ pub fn thaw(host: &dyn Host, todo: &[&Item], observed: &Observed, ledger: &mut L
 
 /// Whether something of it was being ended when a pass died; earlier versions said so of agents only.
 fn is_begun(record: &Record) -> bool {
-    let stopping = |launch: &&crate::state::record::Launch| launch.phase == Phase::Stopping && launch.ended.is_none();
-    record.ending || record.launch().filter(stopping).is_some()
+    let stopping = |launch: &Launch| launch.phase == Phase::Stopping && launch.ended.is_none();
+    record.ending || record.launch().is_some_and(stopping)
 }
