@@ -20,3 +20,6 @@ pub mod situation;
 pub mod terminals;
 mod thaw;
 pub mod watch;
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,8 @@
 //! reboots, and SIGKILL of farhelm between any two effects. After each run the invariants are checked; when the trouble
 //! stops, a bounded number of runs must come to rest.
 //!
-//! `FARHELM_SIM_SEED=n` replays one schedule and prints its trace. `FARHELM_SIM_SCHEDULES=n` sets how many are tried.
+//! `FARHELM_SIM_SEED=n` replays one schedule and prints its trace. `FARHELM_SIM_SCHEDULES=n` sets how many are tried,
+//! `FARHELM_SIM_FIRST=n` the seed of the first.
 
 #[path = "simulation/apply.rs"]
 mod apply;
@@ -92,11 +93,11 @@ fn sort_of(wrong: &str) -> String {
     words.split(' ').filter(plain).collect::<Vec<_>>().join(" ")
 }
 
-fn try_seeds(next: &AtomicU64, count: u64, runs: &AtomicU64) -> Failures {
+fn try_seeds(next: &AtomicU64, end: u64, runs: &AtomicU64) -> Failures {
     let mut failures = Failures::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= count {
+        if seed >= end {
             return failures;
         }
         let verdict = schedule::run(seed);
@@ -116,11 +117,12 @@ fn every_schedule_keeps_the_invariants_and_comes_to_rest() {
         return;
     }
     let count = number("FARHELM_SIM_SCHEDULES").unwrap_or(SCHEDULES);
-    let (next, runs) = (AtomicU64::new(0), AtomicU64::new(0));
+    let first = number("FARHELM_SIM_FIRST").unwrap_or(0);
+    let (next, end, runs) = (AtomicU64::new(first), first.saturating_add(count), AtomicU64::new(0));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut failures = Failures::default();
     thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|_| scope.spawn(|| try_seeds(&next, count, &runs))).collect();
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(|| try_seeds(&next, end, &runs))).collect();
         for thread in all {
             failures.merge(thread.join().expect("panics of farhelm are caught"));
         }

@@ -123,6 +123,8 @@ pub enum AgentSeen {
 pub enum TabSeen {
     /// Open; its command may have ended, and then stays as it ended.
     Open {
+        /// Its id, by its stamp.
+        id: SessionId,
         /// The pane.
         pane: PaneId,
         /// Its process, while it runs.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::host::Host;
-use crate::host::process::{MarkersRead, ProcessKey};
+use crate::host::process::{Markers, MarkersRead, ProcessKey};
 use crate::host::tmux::Socket;
 use crate::spec::name::Name;
 use crate::state::launch_files::LaunchFiles;
@@ -23,7 +23,7 @@ const PROBE: Duration = Duration::from_secs(1);
 
 impl Seen {
     /// A session of which nothing but the agent's state is known.
-    pub(super) fn without_pane(agent: AgentSeen) -> Self {
+    pub(crate) fn without_pane(agent: AgentSeen) -> Self {
         Self {
             agent,
             stamp: None,
@@ -154,7 +154,7 @@ impl<'a> Scene<'a> {
         if let Some(pane) = subject.agent.iter().find(|pane| pane.vanishing()) {
             return AgentSeen::Unknown(format!("the process of pane {} ended while it was looked at", pane.pane.id));
         }
-        if let Some(words) = self.out_of_sight(subject) {
+        if let Some(words) = self.out_of_sight(subject).or_else(|| self.around_us(subject.id)) {
             return AgentSeen::Unknown(words);
         }
         self.gone(subject.id, subject.record, &subject.agent)
@@ -271,6 +271,27 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Why a session without a live pane lives all the same: farhelm runs inside its agent, which has lost its terminal,
+    /// and which nobody but farhelm's ancestry tells of where it is spared.
+    fn around_us(&self, id: SessionId) -> Option<String> {
+        let id = Some(id.to_string());
+        let own = self.host.own();
+        let is_agent = |marks: &Markers| marks.session == id && marks.agent == id;
+        let marked = |pid| match self.sight.table.running(pid).map(|process| self.host.markers(process.key)) {
+            Some(MarkersRead::Read(marks)) => is_agent(&marks),
+            _ => false,
+        };
+        let line = self.sight.table.ancestors(own);
+        let mut above = line.into_iter().filter(|key| key.pid != own);
+        let found = above.find(|key| match self.host.markers(*key) {
+            MarkersRead::Read(marks) => is_agent(&marks),
+            // It hides its marks, and farhelm inherited them.
+            MarkersRead::Unreadable => marked(own),
+            MarkersRead::Gone | MarkersRead::Foreign => false,
+        })?;
+        Some(format!("farhelm runs inside its agent ({found}), whose terminal is gone; run farhelm outside of it"))
+    }
+
     /// Nothing but absence says that it is gone.
     fn doubtful(&self, subject: &Subject, agent: &AgentSeen) -> bool {
         let open = subject.record.and_then(Record::launch).is_some_and(|launch| launch.ended.is_none());
@@ -367,14 +388,24 @@ fn words(pane: &PaneRead, process: ProcessKey) -> String {
     format!("pane {} ({process}) on {}", pane.pane.id, pane.socket)
 }
 
-/// Recorded tabs, found by the id in their panes' stamps, and tabs that only a stamp knows.
+/// Recorded tabs, found by the id in their panes' stamps, and tabs that only a stamp knows: also one of a recorded tab's
+/// name that lives where nothing has the recorded id (a server that was out of reach came back, say).
 fn tabs_of(subject: &Subject) -> BTreeMap<Name, TabSeen> {
-    let open = |pane: &PaneRead| TabSeen::Open { pane: pane.pane.id.clone(), process: pane.process };
+    let open = |(id, pane): (SessionId, &PaneRead)| {
+        let (pane, process) = (pane.pane.id.clone(), pane.process);
+        TabSeen::Open { id, pane, process }
+    };
+    let mut panes = subject.tabs.clone();
+    // Of two panes of a name the living one counts.
+    panes.sort_by_key(|(_, _, pane)| pane.process.is_some());
     let mut tabs: BTreeMap<Name, TabSeen> =
-        subject.tabs.iter().map(|(name, _, pane)| ((*name).clone(), open(pane))).collect();
+        panes.iter().map(|(name, id, pane)| ((*name).clone(), open((*id, pane)))).collect();
     for (name, tab) in subject.record.into_iter().flat_map(|record| &record.tabs) {
-        let pane = subject.tabs.iter().find(|(_, id, _)| *id == tab.id);
-        tabs.insert(name.clone(), pane.map_or(TabSeen::Missing, |(_, _, pane)| open(pane)));
+        let own = panes.iter().find(|(_, id, _)| *id == tab.id).map(|(_, id, pane)| open((*id, pane)));
+        match (own, tabs.get(name)) {
+            (None, Some(TabSeen::Open { process: Some(_), .. })) => {}
+            (own, _) => drop(tabs.insert(name.clone(), own.unwrap_or(TabSeen::Missing))),
+        }
     }
     tabs
 }

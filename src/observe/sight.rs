@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::host::Host;
 use crate::host::clock::Moment;
-use crate::host::process::{BootId, Markers, MarkersRead, ProcessKey, ProcessTable};
+use crate::host::process::{BootId, Markers, MarkersRead, Pid, ProcessKey, ProcessTable};
 use crate::host::tmux::{Pane, Panes, Socket, TmuxError};
+use crate::state::launch_files::LaunchFiles;
 use crate::state::record::Record;
 use crate::state::stamp::Stamp;
 
@@ -120,11 +121,11 @@ impl Sight {
         let is_known = |marks: &Markers| {
             marks.socket.as_ref().is_some_and(|socket| Path::new(socket).parent() == ask.launch_dir.parent())
         };
+        let on_its_way = |key| host.argv(key).is_some_and(|argv| argv.iter().any(|word| word.contains(&*launch_dir)));
         let is_ours = |key: ProcessKey| match host.markers(key) {
             MarkersRead::Read(marks) if marks.session.is_some() => is_known(&marks),
-            MarkersRead::Read(_) | MarkersRead::Unreadable => {
-                host.argv(key).is_some_and(|argv| argv.iter().any(|word| word.contains(&*launch_dir)))
-            }
+            MarkersRead::Read(_) => on_its_way(key),
+            MarkersRead::Unreadable => on_its_way(key) || self.executed(host, ask, key.pid),
             MarkersRead::Gone | MarkersRead::Foreign => false,
         };
         let living = || self.table.processes.values().filter(|process| !process.dead);
@@ -134,5 +135,15 @@ impl Sight {
             own && living().any(|child| child.parent == server.key.pid && is_ours(child.key))
         });
         found.map(|server| server.key)
+    }
+
+    /// Whether a launch of this boot became the process `pid`, as the shim noted right before its exec: of a program
+    /// that hides its environment nothing else tells.
+    fn executed(&self, host: &dyn Host, ask: &Ask, pid: Pid) -> bool {
+        ask.records.values().any(|record| {
+            let launches = record.launches.iter().filter(|launch| launch.boot == self.boot);
+            let mut files = launches.map(|l| LaunchFiles::new(ask.launch_dir, record.id, l.generation, None));
+            files.any(|files| matches!(files.exec_by(host), Ok(Some(by)) if by == pid))
+        })
     }
 }

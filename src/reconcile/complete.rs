@@ -81,9 +81,10 @@ impl Judge<'_> {
         let healthy = want.map_or(Restart::default().reset_after, |want| want.restart.reset_after);
         let ran = (self.executed)(record, record.generation());
         let Some(launch) = record.launches.last_mut() else { return };
+        let ran = ran || launch.ran;
         // An exec that happened carried its prompt, whether or not anybody saw it happen: never deliver it twice.
         let failed = matches!(how.how, EndedHow::LaunchFailed(_));
-        if (ran || !failed && launch.phase >= Phase::Running && launch.ended.is_none()) && launch.prompt.is_some() {
+        if (ran || !failed && launch.phase == Phase::Running && launch.ended.is_none()) && launch.prompt.is_some() {
             record.prompt_delivered.clone_from(&launch.prompt);
         }
         if launch.ended.as_ref().is_some_and(|known| !is_better_known(known, how)) {
@@ -104,7 +105,7 @@ impl Judge<'_> {
             EndedHow::ServerDied | EndedHow::Rebooted | EndedHow::Stopped => record.failures,
         };
         // Where it matters the shim's mark is durable: without it the program was never started, whatever ended.
-        let unproven = launch.phase < Phase::Running || (stopping && how.how == EndedHow::Stopped);
+        let unproven = launch.phase < Phase::Running || stopping;
         if !ran && unproven && !failed {
             how.how = EndedHow::LaunchFailed("its terminal ended before its program was started".to_owned());
         }

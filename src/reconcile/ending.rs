@@ -13,7 +13,7 @@ use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
 use crate::state::launch_files::LaunchFiles;
-use crate::state::record::{Ended, EndedHow, Phase, Record};
+use crate::state::record::{Ended, EndedHow, Phase, Record, SessionId};
 use crate::state::store::Store;
 
 use super::census::Claim;
@@ -64,6 +64,9 @@ impl Round<'_> {
                 ledger.note(&item.session, word(&item.action), Some(ending.words()));
             }
         }
+        for item in ended.iter().filter(|item| !failed.contains(&item.session)) {
+            ledger.change(&item.session, |record| record.ending = false);
+        }
         let mut refused = self.close(&ended, ledger);
         let reaped: Vec<Name> = ended
             .iter()
@@ -80,24 +83,22 @@ impl Round<'_> {
         failed
     }
 
-    /// A stop must never fail for a full disk: the intent is best effort, its loss makes a death look like an exit.
+    /// Says of each record what is about to be ended. A stop must never fail for a full disk: the intent is best effort,
+    /// its loss makes a death look like an exit, and leaves frozen what a death of farhelm leaves frozen.
     fn intend(&self, jobs: &[(&Item, Target)], ledger: &mut Ledger<'_>) {
-        let names: Vec<Name> = jobs
-            .iter()
-            .filter(|(item, _)| matches!(item.action, Action::Stop | Action::Restart(_)))
-            .map(|(item, _)| item.session.clone())
-            .collect();
-        for name in &names {
-            ledger.change(name, |record| {
-                if let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) {
+        for (item, _) in jobs {
+            let agent = matches!(item.action, Action::Stop | Action::Restart(_) | Action::Reap);
+            ledger.change(&item.session, |record| {
+                record.ending = true;
+                if let Some(launch) = record.launches.last_mut().filter(|launch| agent && launch.ended.is_none()) {
+                    launch.ran |= launch.phase == Phase::Running;
                     launch.phase = Phase::Stopping;
                 }
             });
         }
-        if let Some(first) = names.first()
-            && let Err(words) = ledger.save(&names)
-        {
-            ledger.event(first, "record", Outcome::Failed, Some(&words));
+        let names: Vec<Name> = jobs.iter().map(|(item, _)| item.session.clone()).collect();
+        if let Err(words) = ledger.save(&names) {
+            ledger.event(&names[0], "record", Outcome::Failed, Some(&words));
         }
     }
 
@@ -118,7 +119,7 @@ impl Round<'_> {
                 (Claim::Session, roots, units)
             }
             Action::CloseTab(tab) => {
-                let claim = Claim::Tab(record?.tabs.get(tab)?.id);
+                let claim = Claim::Tab(tab_id(record, seen, tab)?);
                 (
                     claim,
                     tab_roots(record, seen, Some(tab), &self.observed.boot),
@@ -203,7 +204,7 @@ impl Round<'_> {
         let (id, at_ms) = (record.id, Some(self.host.now().wall_ms));
         let Some(launch) = record.launches.last_mut().filter(|launch| launch.ended.is_none()) else { return };
         let files = LaunchFiles::new(&self.store.layout().launch(), id, launch.generation, None);
-        let ran = launch.boot != self.observed.boot || files.exec_reached(self.host).unwrap_or(true);
+        let ran = launch.ran || launch.boot != self.observed.boot || files.exec_reached(self.host).unwrap_or(true);
         let never = || EndedHow::LaunchFailed("it was stopped before its program was started".to_owned());
         launch.phase = Phase::Ended;
         launch.ended = Some(Ended { how: if ran { EndedHow::Stopped } else { never() }, at_ms });
@@ -274,6 +275,14 @@ fn agent_roots(record: Option<&Record>, seen: Option<&Seen>, boot: &BootId) -> V
     roots.extend(launches.iter().filter(|launch| launch.boot == *boot).filter_map(|launch| launch.process));
     roots.extend(seen.map(|seen| seen.leftovers.clone()).unwrap_or_default());
     roots
+}
+
+/// The id of an open tab, which its record may not know (a lost record was rebuilt, say), or of a recorded one.
+fn tab_id(record: Option<&Record>, seen: Option<&Seen>, tab: &Name) -> Option<SessionId> {
+    match seen.and_then(|seen| seen.tabs.get(tab)) {
+        Some(TabSeen::Open { id, .. }) => Some(*id),
+        Some(TabSeen::Missing) | None => record.and_then(|record| record.tabs.get(tab)).map(|tab| tab.id),
+    }
 }
 
 fn tab_roots(record: Option<&Record>, seen: Option<&Seen>, only: Option<&Name>, boot: &BootId) -> Vec<ProcessKey> {

@@ -16,7 +16,7 @@ use crate::plan::prompt_hash;
 use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::rebuild::{self, PaneFacts};
-use crate::state::record::{Ended, EndedHow, Record, SessionId, TabRecord};
+use crate::state::record::{Ended, EndedHow, Record, Recorded, SessionId, TabRecord};
 use crate::state::reports::Slot;
 use crate::state::store::Store;
 
@@ -44,8 +44,9 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// Does what `items` say.
     pub fn run(&self, items: &[&Item], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) {
-        self.adopt(items, ledger);
-        for item in items {
+        let lost = self.adopt(items, ledger);
+        let items: Vec<&Item> = items.iter().copied().filter(|item| !lost.contains(&item.session)).collect();
+        for item in &items {
             match &item.action {
                 Action::Adjust => self.adjust(item, ledger),
                 Action::Move { from } => self.rename(from, &item.session, ledger),
@@ -59,6 +60,7 @@ impl Execution<'_> {
             desired: self.desired,
             socket: &self.setup.socket,
         };
+        let items: Vec<&Item> = items.into_iter().filter(|item| is_named(item, &ledger.recorded)).collect();
         let ready: Vec<&Item> = items.iter().copied().filter(|item| self.is_ready(item, secrets, ledger)).collect();
         let items = ready.as_slice();
         let unended = round.end(items, ledger);
@@ -120,10 +122,11 @@ impl Execution<'_> {
 
     fn rebuilt_tabs(&self, id: SessionId, seen: &Seen, terminals: &Terminals) -> BTreeMap<Name, TabRecord> {
         let tabs = terminals.of(id).filter_map(|terminal| Some((terminal, terminal.stamp.tab.clone()?)));
-        tabs.map(|(terminal, (name, tab))| {
+        tabs.filter_map(|(terminal, (name, tab))| {
+            // Of two panes of a name the one that was seen as the tab.
             let process = match seen.tabs.get(&name) {
-                Some(TabSeen::Open { process, .. }) => *process,
-                _ => None,
+                Some(TabSeen::Open { id, process, .. }) if *id == tab => *process,
+                _ => return None,
             };
             let record = TabRecord {
                 id: tab,
@@ -134,25 +137,38 @@ impl Execution<'_> {
                 socket: Some(terminal.socket.clone()),
                 scoped: matches!(self.host.support(), ScopeSupport::Usable { .. }),
             };
-            (name, record)
+            Some((name, record))
         })
         .collect()
     }
 
-    /// Rebuilds the records that were lost from the stamps of what is there.
-    fn adopt(&self, items: &[&Item], ledger: &mut Ledger<'_>) {
+    /// Rebuilds the records that were lost from the stamps of what is there. Answers the sessions whose record could not
+    /// be rebuilt: nothing may be done about them, or it would be done to a session that nobody remembers.
+    fn adopt(&self, items: &[&Item], ledger: &mut Ledger<'_>) -> BTreeSet<Name> {
+        let mut lost = BTreeSet::new();
         for item in items {
-            let known = ledger.recorded.records.get(&item.session).is_some_and(|record| Some(record.id) == item.id);
-            let Some(mut record) = item.id.filter(|_| !known).and_then(|id| self.rebuilt(id)) else { continue };
+            // Whatever its name: its block may have been renamed.
+            let known = ledger.recorded.records.values().any(|record| Some(record.id) == item.id);
+            let stamped = |id: &SessionId| self.observed.sessions.get(id).is_some_and(|seen| seen.stamp.is_some());
+            let Some(id) = item.id.filter(|id| !known && stamped(id)) else { continue };
+            let Some(mut record) = self.rebuilt(id) else {
+                if lost.insert(item.session.clone()) {
+                    let words = "its record is lost and could not be rebuilt: its panes could not be listed again";
+                    ledger.note(&item.session, word(&item.action), Some(words.to_owned()));
+                }
+                continue;
+            };
             // Stamps do not say which prompt was delivered: better not at all than twice.
             let prompt = self.desired.sessions.get(&item.session).and_then(|session| session.prompt.as_deref());
             record.prompt_delivered = prompt.map(|prompt| prompt_hash(&record.salt, prompt));
-            ledger.recorded.records.insert(item.session.clone(), record);
-            let saved = ledger.save(std::slice::from_ref(&item.session));
+            let name = record.name.clone();
+            ledger.recorded.records.insert(name.clone(), record);
+            let saved = ledger.save(&[name]);
             if matches!(item.action, Action::Adopt) || saved.is_err() {
                 ledger.note(&item.session, "adopt", saved.err());
             }
         }
+        lost
     }
 
     fn adjust(&self, item: &Item, ledger: &mut Ledger<'_>) {
@@ -346,8 +362,7 @@ impl Execution<'_> {
         for (name, tab) in wanted {
             let Some(session) = self.desired.sessions.get(&name) else { continue };
             let Some(record) = ledger.recorded.records.get(&name).cloned() else { continue };
-            let open = terminals.of(record.id).any(|t| t.stamp.tab.as_ref().is_some_and(|(open, _)| *open == tab));
-            let Some(site) = terminals.window(&record).filter(|_| !open) else { continue };
+            let Some(site) = terminals.window(&record).filter(|_| !terminals.has_tab(&record, &tab)) else { continue };
             match self.workshop(secrets).tab(session, &record, &tab, site) {
                 Ok(opening) => queue.push(opening),
                 Err(words) => ledger.note(&name, &format!("open tab {tab}"), Some(words)),
@@ -378,6 +393,12 @@ impl Execution<'_> {
             attended: self.setup.attended,
         }
     }
+}
+
+/// Whether the session's record, if it has one, bears the item's name. It does not where an earlier try to rename it
+/// failed: by the new name it would be started as a session that nobody remembers.
+fn is_named(item: &Item, recorded: &Recorded) -> bool {
+    recorded.records.iter().all(|(name, record)| Some(record.id) != item.id || *name == item.session)
 }
 
 fn title(item: &Item, mode: &Mode) -> String {

@@ -107,6 +107,7 @@ impl Workshop<'_> {
             resumed,
             prompt,
             hook,
+            ran: false,
             ended: None,
         });
         let surplus = record.launches.len().saturating_sub(MAX_LAUNCHES);

@@ -86,6 +86,17 @@ impl Terminals {
         self.names.contains(&(socket.clone(), name.to_owned()))
     }
 
+    /// Whether a tab is open: its own pane, dead or alive, or a living one of its name. A dead pane of its name that is
+    /// another's was left by an earlier one, on a server that was out of reach meanwhile.
+    #[must_use]
+    pub fn has_tab(&self, record: &Record, tab: &Name) -> bool {
+        let own = record.tabs.get(tab).map(|tab| tab.id);
+        self.of(record.id).any(|terminal| {
+            let stamp = terminal.stamp.tab.as_ref().filter(|(name, _)| name == tab);
+            stamp.is_some_and(|(_, id)| Some(*id) == own || terminal.pane.end.is_none())
+        })
+    }
+
     /// A new window in the session's tmux session, while that exists.
     #[must_use]
     pub fn window(&self, record: &Record) -> Option<Site> {

@@ -8,34 +8,51 @@ use crate::observe::observed::{AgentSeen, Observed};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
-use crate::state::record::{HoldKind, Phase, Record};
+use crate::state::record::{HoldKind, Launch, Phase, Record};
 
+use super::census::{Census, Claim};
+use super::ending::session_roots;
 use super::ledger::Ledger;
 
-/// Lets agents go on that were left frozen, where they are no longer to be ended.
+/// Lets go on what may have been left frozen: all that is left of sessions of which something was being ended, where
+/// that is not done now.
 pub fn thaw(host: &dyn Host, todo: &[&Item], observed: &Observed, ledger: &mut Ledger<'_>) {
     let now = host.now().wall_ms;
     let ends = |item: &&&Item| matches!(item.action, Action::Stop | Action::Reap | Action::Restart(_));
     let ended: BTreeSet<&Name> = todo.iter().filter(ends).map(|item| &item.session).collect();
     let paused = |record: &Record| record.hold_at(now).is_some_and(|hold| hold.what == HoldKind::Paused);
-    let begun = |record: &&Record| {
-        let launch = record.launch().filter(|launch| launch.phase == Phase::Stopping && launch.ended.is_none());
-        launch.is_some() && !paused(record) && !ended.contains(&record.name)
-    };
-    let frozen: Vec<Record> = ledger.recorded.records.values().filter(begun).cloned().collect();
-    for record in frozen {
-        let seen = observed.sessions.get(&record.id).map(|seen| &seen.agent);
-        let (Some(AgentSeen::Alive(pane)), Ok(table)) = (seen, host.table()) else { continue };
-        for key in table.trees(&[pane.process]) {
-            host.signal(key, Signal::Cont);
+    let begun = |record: &&Record| is_begun(record) && !paused(record) && !ended.contains(&record.name);
+    let begun: Vec<Record> = ledger.recorded.records.values().filter(begun).cloned().collect();
+    if begun.is_empty() {
+        return;
+    }
+    let Ok(census) = Census::take(host) else { return };
+    for record in begun {
+        let seen = observed.sessions.get(&record.id);
+        let phase = match seen.map(|seen| &seen.agent) {
+            None | Some(AgentSeen::Unknown(_) | AgentSeen::Several(_)) => continue,
+            Some(AgentSeen::Alive(_)) => Some(Phase::Running),
+            Some(AgentSeen::Launching { .. }) => Some(Phase::Opened),
+            Some(AgentSeen::Ended { .. } | AgentSeen::Absent) => None,
+        };
+        let left = census.claimed(record.id, &Claim::Session, &session_roots(Some(&record), seen, &observed.boot));
+        for key in left.difference(&census.spared(host)) {
+            host.signal(*key, Signal::Cont);
         }
         ledger.change(&record.name, |record| {
-            if let Some(launch) = record.launches.last_mut() {
-                launch.phase = Phase::Running;
+            record.ending = false;
+            if let (Some(phase), Some(launch)) = (phase, record.launches.last_mut().filter(|l| l.ended.is_none())) {
+                launch.phase = phase;
             }
         });
         if let Err(words) = ledger.save(std::slice::from_ref(&record.name)) {
             ledger.event(&record.name, "record", Outcome::Failed, Some(&words));
         }
     }
+}
+
+/// Whether something of it was being ended when a pass died; earlier versions said so of agents only.
+fn is_begun(record: &Record) -> bool {
+    let stopping = |launch: &Launch| launch.phase == Phase::Stopping && launch.ended.is_none();
+    record.ending || record.launch().is_some_and(stopping)
 }

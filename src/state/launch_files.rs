@@ -1,7 +1,7 @@
 //! The files by which farhelm and the shim in a pane speak of one launch.
 //!
 //! `launch/<session>.<generation>.json`, the spec: farhelm writes it, the shim reads it and unlinks it *before* parsing.
-//! `….exec`: the shim makes it, empty, right before exec. `….status`, the sentinel: the shim writes it, durably, when
+//! `….exec`: the shim makes it right before exec, with its process number in it. `….status`, the sentinel: the shim writes it, durably, when
 //! anything fails. So: an exec file and no sentinel means that exec happened; a spec still there means that the shim was
 //! never reached. A launch of a tab has a fourth part in its names: `<session>.<generation>.<tab>.json`.
 
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::host::disk::{Disk, DiskError, DiskFault};
+use crate::host::process::Pid;
 use crate::spec::name::Name;
 use crate::spec::visible::shortened;
 
@@ -27,6 +28,9 @@ pub const MAX_SPEC: u64 = 8 << 20;
 
 /// The largest sentinel, in bytes.
 pub const MAX_SENTINEL: u64 = 64 << 10;
+
+/// The largest exec file that is read, in bytes: it holds a process number.
+const MAX_EXEC: u64 = 64;
 
 const GARBLED: &str = "the launch failed and left no words (its status file is damaged)";
 
@@ -73,6 +77,19 @@ impl LaunchFiles {
     /// [`StateError::Disk`]: not known.
     pub fn exec_reached(&self, disk: &dyn Disk) -> Result<bool, StateError> {
         is_there(disk, &self.exec)
+    }
+
+    /// The number of the process that came to its exec, as the shim noted it; `None` where it did not come so far or
+    /// left no number.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`]: not known.
+    pub fn exec_by(&self, disk: &dyn Disk) -> Result<Option<Pid>, StateError> {
+        match disk.read(&self.exec, MAX_EXEC) {
+            Ok(bytes) => Ok(std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok())),
+            Err(error) if error.fault == DiskFault::Missing => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The shim's words on why the program did not run; `None` when it left none, which proves nothing. A sentinel that

@@ -62,6 +62,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         resumed: false,
         prompt: None,
         hook: crate::state::record::HookState::None,
+        ran: false,
         ended: facts.ended,
     };
     // One that could not be read came with no hashes either.
@@ -90,6 +91,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         failures: 0,
         title: None,
         stop_grace_ms: None,
+        ending: false,
     }
 }
 

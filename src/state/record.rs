@@ -95,6 +95,15 @@ pub struct Record {
     /// TERM-to-KILL time as last applied, in milliseconds; used when the session is no longer in the files.
     #[serde(default)]
     pub stop_grace_ms: Option<u64>,
+    /// Something of it was about to be ended: its agent, a tab. While this stands, what a pass that died has frozen is to
+    /// be let go on, or ended.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ending: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Launches a record keeps.
@@ -127,6 +136,7 @@ impl Record {
             failures: 0,
             title: session.title.clone(),
             stop_grace_ms: None,
+            ending: false,
         }
     }
 
@@ -235,6 +245,9 @@ pub struct Launch {
     /// Whether its agent was given the hook.
     #[serde(default)]
     pub hook: HookState,
+    /// Its exec was proven before its end was begun: `phase` says that no more then.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ran: bool,
     /// How it ended.
     #[serde(default)]
     pub ended: Option<Ended>,

@@ -77,6 +77,7 @@ pub fn record(number: u128, fleet: &str, session: &str) -> Record {
         failures: 0,
         title: None,
         stop_grace_ms: None,
+        ending: false,
     }
 }
 
@@ -95,6 +96,7 @@ pub fn launch(generation: u32) -> Launch {
         resumed: false,
         prompt: None,
         hook: crate::state::record::HookState::None,
+        ran: false,
         ended: None,
     }
 }

@@ -35,6 +35,7 @@ fn launch(report: &Report, place: usize) -> Launch {
         resumed: false,
         prompt: None,
         hook: farhelm::state::record::HookState::None,
+        ran: false,
         ended: None,
     }
 }

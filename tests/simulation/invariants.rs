@@ -19,6 +19,8 @@ use crate::memory;
 pub struct Before {
     records: BTreeMap<String, Record>,
     tombstones: BTreeSet<String>,
+    /// Of the records, those whose burial was cut short.
+    buried: BTreeSet<String>,
     agents: BTreeMap<String, Vec<ProcessKey>>,
     sources: Vec<PathBuf>,
     /// How much had happened.
@@ -34,6 +36,8 @@ pub struct History {
     ending: BTreeSet<String>,
     /// An operator asked to start these afresh.
     afresh: BTreeSet<String>,
+    /// Nothing remembers which prompts these were given.
+    unprompted: BTreeSet<String>,
     /// Their records were lost while they lived.
     pub lost: BTreeSet<String>,
     /// Records were lost at some time.
@@ -47,7 +51,7 @@ impl History {
     pub fn forget(&mut self, world: &World) {
         self.lost.extend(world.live_sessions());
         self.lost.extend(world.marked_sessions());
-        self.afresh.extend(world.runs().into_iter().map(|run| run.origin.session));
+        self.unprompted.extend(world.runs().into_iter().map(|run| run.origin.session));
         self.forgetful = true;
     }
 }
@@ -65,7 +69,8 @@ impl Before {
         let tombstones = memory::ids(world, "tombstones");
         let agents = records.keys().map(|id| (id.clone(), world.housed_agents(id))).collect();
         let events = world.review(usize::MAX, |_| {});
-        Self { records, tombstones, agents, sources: memory::sources(world), events, blind }
+        let buried = memory::buried(world);
+        Self { records, tombstones, buried, agents, sources: memory::sources(world), events, blind }
     }
 }
 
@@ -130,7 +135,12 @@ impl Run<'_> {
         let record = before.records.get(id)?;
         let session = self.session_of(&before.records, record);
         let now = self.world.moment().wall_ms;
-        let hold = record.hold.as_ref().filter(|hold| hold.until_ms.is_none_or(|until| until > now));
+        // What an operator decided of a session that was reaped does not bind the one that comes back.
+        let hold = record
+            .hold
+            .as_ref()
+            .filter(|_| !before.buried.contains(id))
+            .filter(|hold| hold.until_ms.is_none_or(|until| until > now));
         let asked = [Some(&record.name), session.map(|s| &s.name)];
         let asked = asked.into_iter().flatten().any(|name| self.request.again.contains(name));
         match hold.map(|hold| hold.what) {
@@ -186,7 +196,8 @@ impl Run<'_> {
             let earlier = earlier.and_then(|earlier| earlier.conversation());
             let may_end = launched.on_lost_conversation == OnLost::Fresh
                 || launched.kind.as_str() != SCRIBE
-                || history.afresh.contains(id);
+                || history.afresh.contains(id)
+                || history.lost.contains(id);
             if run.resumed.is_some() && !launched.resume_assigned {
                 wrong.push(format!("{} resumes a conversation that was only assigned", run.origin));
             }
@@ -243,7 +254,8 @@ pub fn prompts_given_twice(world: &World, history: &History) -> Vec<String> {
         for prompt in run.argv.iter().filter(|word| word.starts_with("prompt of ")) {
             let session = run.origin.session.clone();
             let again = last.insert(session.clone(), prompt.clone()).as_ref() == Some(prompt);
-            if again && !history.afresh.contains(&session) {
+            let excused = history.afresh.contains(&session) || history.unprompted.contains(&session);
+            if again && !excused {
                 twice.push(format!("`{prompt}` was given to {} again", run.origin));
             }
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use farhelm::host::sim::World;
 use farhelm::spec::name::Name;
-use farhelm::state::record::{FleetRecord, Record};
+use farhelm::state::record::{FleetRecord, Record, Tombstone};
 
 use crate::fleet::state_dir;
 
@@ -28,9 +28,22 @@ pub fn sources(world: &World) -> Vec<PathBuf> {
     bytes.and_then(|bytes| serde_json::from_slice::<FleetRecord>(&bytes).ok()).unwrap_or_default().sources
 }
 
+/// The sessions whose record counts no more: their burial was cut short, and their tombstone says as much as they do.
+pub fn buried(world: &World) -> BTreeSet<String> {
+    let files = world.files_below(&state_dir().join("tombstones"));
+    let parse = |path: &PathBuf| serde_json::from_slice::<Tombstone>(&world.file(path)?).ok();
+    let graves: BTreeMap<String, u32> =
+        files.iter().filter_map(parse).map(|grave| (grave.record.id.to_string(), grave.record.generation())).collect();
+    let ended =
+        |(id, record): (String, Record)| graves.get(&id).is_some_and(|g| record.generation() <= *g).then_some(id);
+    records(world).into_iter().filter_map(ended).collect()
+}
+
 /// Changes the record of `name`, as an operator's verb does; says whether there is one.
 pub fn change(world: &World, name: &Name, change: impl FnOnce(&mut Record)) -> bool {
-    let Some(mut record) = records(world).into_values().find(|record| record.name == *name) else { return false };
+    let gone = buried(world);
+    let mut all = records(world).into_iter().filter(|(id, _)| !gone.contains(id));
+    let Some((_, mut record)) = all.find(|(_, record)| record.name == *name) else { return false };
     change(&mut record);
     let path = state_dir().join("sessions").join(format!("{}.json", record.id));
     world.rewrite_file(&path, &serde_json::to_vec(&record).expect("a record is plain data"));

@@ -157,11 +157,11 @@ fn check_world(schedule: &Schedule, plan: &Plan) {
             world.violated(format!("{left} is left of {id}, which has no record"));
         }
     }
-    // A farhelm that was killed between STOP and KILL leaves them to the next plan, which may be blocked, or may want the
-    // tab again: nothing tells them from what a user stopped.
+    // A farhelm that was killed between STOP and KILL leaves them to the next plan, which does nothing to what is paused.
     for (key, origin) in world.frozen() {
-        let excused = blocked.contains(&origin.session) || schedule.history.forgetful;
-        if origin.tab.is_none() && !excused {
+        let paused = records.get(&origin.session).and_then(|record| record.hold.as_ref());
+        let paused = paused.is_some_and(|hold| hold.what == HoldKind::Paused);
+        if !paused && !schedule.history.forgetful {
             world.violated(format!("{key} of {origin} was left stopped"));
         }
     }

@@ -41,6 +41,7 @@ fn launch(generation: u32) -> Launch {
         resumed: false,
         prompt: None,
         hook: crate::state::record::HookState::None,
+        ran: false,
         ended: None,
     }
 }

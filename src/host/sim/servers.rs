@@ -98,9 +98,7 @@ impl Machine {
     pub(super) fn start_server(&mut self, socket: &Path, ours: bool) -> usize {
         let argv = vec!["tmux".to_owned(), "-S".to_owned(), socket.display().to_string()];
         let process = self.spawn(1, Spawn { comm: "tmux: server", argv, ..Spawn::default() });
-        // A pane whose process hides its environment is known by nothing.
-        let readable = |pane: &PaneState| self.table.live(pane.process).is_some_and(|p| !p.habits.unreadable);
-        let living = |pane: &PaneState| pane.ours && pane.end.is_none() && readable(pane);
+        let living = |pane: &PaneState| pane.ours && pane.end.is_none();
         let beside = self.servers.iter().any(|server| server.socket == socket && server.panes.values().any(living));
         self.usurped |= beside && !ours;
         if beside && ours && !self.forgetful && !self.usurped {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::observe::observed::ServerSeen;
+use crate::state::launch_files::LaunchFiles;
 use crate::state::record::{Ended, EndedHow};
 
 const SECOND: i64 = 1000;
@@ -45,6 +46,23 @@ fn a_server_that_another_fleet_recorded_is_not_absent_either() {
     let machine = Machine::new(&[World::without_server(&[process(SERVER, 1)])]);
     let observed = machine.look_for(&BTreeMap::new(), &[(socket(), key(SERVER))].into(), Vec::new());
     assert!(matches!(servers(&observed), ServerSeen::Unknown(_)));
+}
+
+#[test]
+fn a_server_that_no_record_names_is_known_by_the_process_that_a_launch_became_though_it_hides_its_environment() {
+    let mut record = at_phase(Phase::Intended);
+    record.launches[0] = Launch { server: None, pane: None, process: None, ..record.launches[0].clone() };
+    let server = Process { comm: "tmux: server".into(), ..process(SERVER, 1) };
+    let mut machine = Machine::new(&[World::without_server(&[server, process(AGENT, SERVER)])]);
+    machine.markers.insert(AGENT, MarkersRead::Unreadable);
+    assert_eq!(servers(&machine.look(&[&record])), ServerSeen::Absent);
+    let files = LaunchFiles::new(Path::new("/s/launch"), record.id, 1, None);
+    machine.files.insert(files.exec.clone(), b"201\n".to_vec());
+    assert_eq!(servers(&machine.look(&[&record])), ServerSeen::Absent, "another process");
+    machine.files.insert(files.exec, b"200\n".to_vec());
+    assert!(matches!(servers(&machine.look(&[&record])), ServerSeen::Unknown(words) if words.contains("-USR1 100")));
+    record.launches[0].boot = BootId("boot-0".into());
+    assert_eq!(servers(&machine.look(&[&record])), ServerSeen::Absent, "the number is another boot's");
 }
 
 #[test]
@@ -249,6 +267,22 @@ fn farhelm_and_its_ancestors_are_never_left_over() {
     machine.markers.insert(302, marks(id(1)));
     machine.own = 302;
     assert!(machine.seen(&running()).leftovers.is_empty());
+}
+
+#[test]
+fn an_agent_without_a_terminal_that_farhelm_runs_inside_of_is_not_gone() {
+    let record = Record { launches: vec![Launch { process: None, ..launch(1) }], ..running() };
+    let mut machine = Machine::new(&[World::with(vec![], &[process(301, 1), process(302, 301)])]);
+    machine.own = 302;
+    assert!(!is_unknown(&machine.seen(&record)));
+    machine.markers.insert(302, marks(id(1)));
+    assert!(!is_unknown(&machine.seen(&record)), "the agent that started it is gone");
+    machine.markers.insert(301, MarkersRead::Unreadable);
+    assert!(is_unknown(&machine.seen(&record)), "it hides its environment");
+    machine.markers.insert(301, marks(id(1)));
+    assert!(is_unknown(&machine.seen(&record)));
+    machine.markers.insert(301, marks(id(2)));
+    assert!(!is_unknown(&machine.seen(&record)), "it is another's");
 }
 
 fn completed(at_ms: i64) -> Record {

@@ -188,7 +188,10 @@ fn tabs_are_found_by_their_id_and_a_recorded_one_that_is_not_there_is_missing() 
     record.tabs = [(name("logs"), tab()), (name("shell"), TabRecord { id: id(52), ..tab() })].into();
     let panes = vec![pane(1, AGENT, stamp_of(&record)), pane(5, 500, tab_stamp(&record))];
     let seen = Machine::new(&[World::with(panes, &[])]).seen(&record);
-    assert_eq!(seen.tabs[&name("logs")], TabSeen::Open { pane: PaneId("%5".into()), process: Some(key(500)) });
+    assert_eq!(
+        seen.tabs[&name("logs")],
+        TabSeen::Open { id: id(51), pane: PaneId("%5".into()), process: Some(key(500)) }
+    );
     assert_eq!(seen.tabs[&name("shell")], TabSeen::Missing);
     assert_eq!((seen.processes, seen.memory), (2, 2000));
 }
@@ -198,7 +201,22 @@ fn a_tab_whose_command_ended_is_open_and_as_it_ended() {
     let record = Record { tabs: [(name("logs"), tab())].into(), ..running() };
     let panes = vec![pane(1, AGENT, stamp_of(&record)), dead(5, 500, tab_stamp(&record), Some(1), None)];
     let seen = Machine::new(&[World::with(panes, &[])]).seen(&record);
-    assert_eq!(seen.tabs[&name("logs")], TabSeen::Open { pane: PaneId("%5".into()), process: None });
+    assert_eq!(seen.tabs[&name("logs")], TabSeen::Open { id: id(51), pane: PaneId("%5".into()), process: None });
+}
+
+#[test]
+fn of_other_panes_of_a_recorded_tabs_name_only_a_living_one_is_the_tab() {
+    let record = Record { tabs: [(name("logs"), TabRecord { id: id(52), ..tab() })].into(), ..running() };
+    let seen = |others: Vec<Pane>| {
+        let panes = [vec![pane(1, AGENT, stamp_of(&record))], others].concat();
+        Machine::new(&[World::with(panes, &[])]).seen(&record).tabs[&name("logs")].clone()
+    };
+    let left = dead(4, 400, tab_stamp(&record), Some(0), None);
+    let living = pane(5, 500, tab_stamp(&record));
+    let open = TabSeen::Open { id: id(51), pane: PaneId("%5".into()), process: Some(key(500)) };
+    assert_eq!(seen(vec![left.clone()]), TabSeen::Missing);
+    assert_eq!(seen(vec![living.clone()]), open);
+    assert_eq!(seen(vec![living, left]), open);
 }
 
 #[test]

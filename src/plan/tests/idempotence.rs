@@ -82,7 +82,7 @@ fn carry_out(world: &mut World, item: &Item, stand: bool) {
             record.tabs.insert(tab.clone(), opened);
             let id = record.id;
             let seen = world.observed.sessions.get_mut(&id).unwrap();
-            seen.tabs.insert(tab.clone(), TabSeen::Open { pane, process: None });
+            seen.tabs.insert(tab.clone(), TabSeen::Open { id: crate::state::tests::id(90), pane, process: None });
         }
         Action::CloseTab(tab) => {
             recorded(world, item).tabs.remove(tab);

@@ -255,7 +255,8 @@ impl World {
         let record =
             TabRecord { id: id(tab), definition, pane: None, process: None, boot: None, socket: None, scoped: false };
         self.record(text).tabs.insert(name(tab), record);
-        let open = crate::observe::observed::TabSeen::Open { pane: PaneId("%90".to_owned()), process: None };
+        let open =
+            crate::observe::observed::TabSeen::Open { id: id(tab), pane: PaneId("%90".to_owned()), process: None };
         self.seen(text).tabs.insert(name(tab), open);
         self
     }
@@ -338,12 +339,14 @@ pub fn record(session: &Session) -> Record {
             resumed: false,
             prompt: None,
             hook: crate::state::record::HookState::None,
+            ran: false,
             ended: None,
         }],
         tabs: BTreeMap::new(),
         failures: 0,
         title: session.title.clone(),
         stop_grace_ms: Some(5_000),
+        ending: false,
         salt,
     }
 }
