@@ -15,6 +15,8 @@ mod invariants;
 mod memory;
 #[path = "simulation/outside.rs"]
 mod outside;
+#[path = "simulation/resident.rs"]
+mod resident;
 #[path = "simulation/rest.rs"]
 mod rest;
 #[path = "simulation/schedule.rs"]
@@ -93,14 +95,14 @@ fn sort_of(wrong: &str) -> String {
     words.split(' ').filter(plain).collect::<Vec<_>>().join(" ")
 }
 
-fn try_seeds(next: &AtomicU64, end: u64, runs: &AtomicU64) -> Failures {
+fn try_seeds(run: fn(u64) -> Verdict, next: &AtomicU64, end: u64, runs: &AtomicU64) -> Failures {
     let mut failures = Failures::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end {
             return failures;
         }
-        let verdict = schedule::run(seed);
+        let verdict = run(seed);
         runs.fetch_add(verdict.runs as u64, Ordering::Relaxed);
         if !verdict.wrong.is_empty() {
             failures.add(seed, verdict);
@@ -110,19 +112,30 @@ fn try_seeds(next: &AtomicU64, end: u64, runs: &AtomicU64) -> Failures {
 
 #[test]
 fn every_schedule_keeps_the_invariants_and_comes_to_rest() {
+    try_all(schedule::run, 1);
+}
+
+/// A resident schedule makes many passes: there are fewer of them.
+#[test]
+fn every_resident_schedule_keeps_the_invariants_and_comes_to_rest() {
+    try_all(resident::run, 5);
+}
+
+/// Tries all seeds that are asked for, or one of `share`.
+fn try_all(run: fn(u64) -> Verdict, share: u64) {
     if let Some(seed) = number("FARHELM_SIM_SEED") {
-        let verdict = schedule::run(seed);
+        let verdict = run(seed);
         let text = report(seed, &verdict, usize::MAX);
         assert!(verdict.wrong.is_empty(), "{text}");
         return;
     }
-    let count = number("FARHELM_SIM_SCHEDULES").unwrap_or(SCHEDULES);
+    let count = number("FARHELM_SIM_SCHEDULES").unwrap_or(SCHEDULES) / share;
     let first = number("FARHELM_SIM_FIRST").unwrap_or(0);
     let (next, end, runs) = (AtomicU64::new(first), first.saturating_add(count), AtomicU64::new(0));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut failures = Failures::default();
     thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|_| scope.spawn(|| try_seeds(&next, end, &runs))).collect();
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(|| try_seeds(run, &next, end, &runs))).collect();
         for thread in all {
             failures.merge(thread.join().expect("panics of farhelm are caught"));
         }

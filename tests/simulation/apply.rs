@@ -35,23 +35,28 @@ pub fn socket() -> Socket {
     Socket(PathBuf::from("/tmp/tmux-1000/farhelm"))
 }
 
-/// One run of farhelm, which was started in `world` before.
-pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option<SessionId>) -> Applied {
-    let setup = Setup {
+/// The surroundings of a run by `actor`.
+pub fn setup(actor: &str, attended: bool, inside: Option<SessionId>) -> Setup {
+    Setup {
         state_dir: state_dir().to_owned(),
         socket: socket(),
         account: Account { hostname: ACCOUNT.0.to_owned(), uid: ACCOUNT.1 },
         farhelm: PathBuf::from("/usr/bin/farhelm"),
         shell: PathBuf::from("/bin/bash"),
-        actor: "apply".to_owned(),
+        actor: actor.to_owned(),
         patience: Duration::from_secs(2),
         inside,
         revision: None,
-        attended: true,
         unmanaged: false,
         thorough: false,
+        attended,
         home: None,
-    };
+    }
+}
+
+/// One run of farhelm, which was started in `world` before.
+pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option<SessionId>) -> Applied {
+    let setup = setup("apply", true, inside);
     let run = || {
         let reconciler = Reconciler::new(world, &setup).map_err(|error| error.to_string())?;
         let outcome = reconciler.converge(desired, request, Patience::default(), &mut |done| {
@@ -67,7 +72,8 @@ pub fn apply(world: &World, desired: &Desired, request: &Request, inside: Option
     }
 }
 
-fn words_of(payload: &(dyn Any + Send)) -> String {
+/// The words of a panic.
+pub fn words_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
 }

@@ -127,6 +127,7 @@ fn restart_when(random: &mut Random) -> RestartWhen {
 /// A random fleet of one to six sessions.
 pub fn fleet(random: &mut Random) -> Desired {
     let policy = Policy {
+        max_unavailable: random.chance(200).then_some(2),
         max_reap: if random.chance(150) { 1 } else { 6 },
         parallel: usize::try_from(random.range(1, 4)).unwrap_or(1),
         stagger: Duration::from_millis(random.range(0, 250)),

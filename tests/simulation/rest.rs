@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use farhelm::config::desired::Session;
-use farhelm::host::sim::{Faults, What};
+use farhelm::config::desired::{Desired, Session};
+use farhelm::host::sim::{Faults, What, World};
 use farhelm::plan::action::{Action, Item};
 use farhelm::plan::reason::Reason;
 use farhelm::plan::{Plan, Request, Trigger};
+use farhelm::reconcile::pass::Reconciler;
 use farhelm::state::record::HoldKind;
 
-use crate::apply::{Applied, socket};
+use crate::apply::{Applied, setup, socket};
 use crate::fleet::dirs;
 use crate::invariants::Run;
 use crate::memory;
@@ -20,7 +21,10 @@ const BOUND: usize = 4;
 
 /// Quiet, then rest, then nothing more to do; at last sometimes `down`.
 pub fn come_to_rest(schedule: &mut Schedule) {
-    quiet(schedule);
+    quiet(&schedule.world);
+    schedule.settle();
+    // What was started before ends within this time, if it ends by itself at all.
+    schedule.world.advance(150_000);
     let request = Request { take_over: true, now: true, ..Request::default() };
     let mut plan = None;
     for _ in 0..BOUND {
@@ -43,20 +47,18 @@ pub fn come_to_rest(schedule: &mut Schedule) {
     }
 }
 
-fn quiet(schedule: &mut Schedule) {
-    schedule.world.remark("the trouble stops");
-    schedule.world.set_faults(Faults { programs_last: true, ..Faults::none() });
+/// The trouble stops.
+pub fn quiet(world: &World) {
+    world.remark("the trouble stops");
+    world.set_faults(Faults { programs_last: true, ..Faults::none() });
     // Users close what is theirs, and what a session that was reaped out of reach left on a server without a socket.
-    schedule.world.tidy_panes(&memory::ids(&schedule.world, "sessions"));
+    world.tidy_panes(&memory::ids(&world, "sessions"));
     // What the plan tells an operator to do: end the server that took the place, and bring back the other.
-    schedule.world.restore_socket(&socket());
-    while schedule.world.servers_on(&socket()) > 1 && schedule.world.kill_server(&socket()) {
-        schedule.world.restore_socket(&socket());
+    world.restore_socket(&socket());
+    while world.servers_on(&socket()) > 1 && world.kill_server(&socket()) {
+        world.restore_socket(&socket());
     }
-    dirs().iter().for_each(|dir| schedule.world.make_user_dir(dir));
-    schedule.settle();
-    // What was started before ends within this time, if it ends by itself at all.
-    schedule.world.advance(150_000);
+    dirs().iter().for_each(|dir| world.make_user_dir(dir));
 }
 
 fn finish(schedule: &mut Schedule, request: &Request) -> Option<Plan> {
@@ -91,7 +93,7 @@ fn check_plan(schedule: &Schedule, plan: &Plan) {
             let words = format!("{} is left {:?}: {:?}", item.session, item.action, item.reasons);
             schedule.world.violated(format!("a quiet world does not come to rest: {words}"));
         }
-        check_session(schedule, item);
+        check_session(&schedule.world, &schedule.desired, item);
     }
 }
 
@@ -109,25 +111,24 @@ fn may_block(reason: &Reason) -> bool {
 }
 
 /// An unchanged session is as its block says.
-fn check_session(schedule: &Schedule, item: &Item) {
-    let (Action::Unchanged, Some(id), Some(session)) =
-        (&item.action, item.id, schedule.desired.sessions.get(&item.session))
+pub fn check_session(world: &World, desired: &Desired, item: &Item) {
+    let (Action::Unchanged, Some(id), Some(session)) = (&item.action, item.id, desired.sessions.get(&item.session))
     else {
         return;
     };
     let over = |reason: &Reason| matches!(reason, Reason::Completed | Reason::NotRestarted { .. });
     let over = item.reasons.iter().any(over);
-    let agents = schedule.world.agents(&id.to_string());
-    let expected = usize::from(is_wanted(schedule, session) && !over);
+    let agents = world.agents(&id.to_string());
+    let expected = usize::from(is_wanted(world, session) && !over);
     if agents.len() != expected {
         let words = format!("{} is at rest with {} agents, not {expected} ({item:?})", item.session, agents.len());
-        schedule.world.violated(words);
+        world.violated(words);
     }
 }
 
-fn is_wanted(schedule: &Schedule, session: &Session) -> bool {
-    let records = memory::records(&schedule.world);
-    let now = schedule.world.moment().wall_ms;
+fn is_wanted(world: &World, session: &Session) -> bool {
+    let records = memory::records(world);
+    let now = world.moment().wall_ms;
     let hold = records.values().find(|record| record.name == session.name).and_then(|record| record.hold.clone());
     let hold = hold.filter(|hold| hold.until_ms.is_none_or(|until| until > now));
     match hold.map(|hold| hold.what) {
@@ -172,8 +173,15 @@ fn check_still(schedule: &mut Schedule, request: &Request) {
     let from = schedule.world.review(usize::MAX, |_| {});
     schedule.world.advance(1_000);
     finish(schedule, request);
+    for words in changes_since(&schedule.world, from) {
+        schedule.world.violated(words);
+    }
+}
+
+/// What farhelm changed since `from`.
+pub fn changes_since(world: &World, from: usize) -> Vec<String> {
     let mut changed = Vec::new();
-    schedule.world.review(from, |event| {
+    world.review(from, |event| {
         let changes = match &event.what {
             What::Opened { .. } | What::Closed { .. } | What::Signalled { .. } | What::Stamped { .. } => true,
             What::File { verb, path } => *verb != "make directory" && path.ends_with(".json"),
@@ -183,7 +191,15 @@ fn check_still(schedule: &mut Schedule, request: &Request) {
             changed.push(format!("a run with nothing to do did this: {event}"));
         }
     });
-    changed.into_iter().for_each(|words| schedule.world.violated(words));
+    changed
+}
+
+/// The plan of a world as it is.
+pub fn plan(world: &World, desired: &Desired, request: &Request) -> Option<Plan> {
+    let setup = setup("plan", true, None);
+    let reconciler = Reconciler::new(world, &setup).ok()?;
+    let situation = reconciler.look(desired).ok()?;
+    Some(reconciler.plan(desired, &situation, request))
 }
 
 /// `down` leaves nothing but what is protected or paused.

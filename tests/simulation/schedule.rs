@@ -200,7 +200,7 @@ impl Schedule {
 }
 
 /// What goes wrong during one run: nothing in half of them.
-fn faults(random: &mut Random) -> Faults {
+pub fn faults(random: &mut Random) -> Faults {
     let mut faults = Faults::none();
     if random.chance(500) {
         return faults;
