@@ -9,6 +9,7 @@ pub mod look;
 pub mod observed;
 pub mod reading;
 pub mod reports;
+pub mod silence;
 pub mod strays;
 
 mod ending;

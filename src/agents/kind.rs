@@ -222,6 +222,12 @@ impl Kind {
         self.conversation.as_ref().is_some_and(|forms| self.reports.is_some() || !forms.assign.is_empty())
     }
 
+    /// What becomes of a conversation of a kind that does not [identify](Self::identifies) it.
+    #[must_use]
+    pub fn unidentified(&self) -> String {
+        format!("{} neither reports its conversation nor takes an id for it: none can be resumed", self.name)
+    }
+
     /// It reports what it does, so that `update.when: idle` is its default where it has its hook.
     #[must_use]
     pub fn reports_activity(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::host::disk::Disk;
 use crate::spec::name::Name;
 use crate::state::fields::{self, Field};
 use crate::state::identity::Identity;
-use crate::state::record::{EndedHow, Phase, Provenance, Record, Recorded, SessionId};
+use crate::state::record::{Provenance, Record, Recorded, SessionId};
 
 use super::observed::{AgentSeen, Evidence, Observed, Seen};
 use super::reports;
@@ -90,20 +90,10 @@ fn plainly_running(ask: &Ask<'_>, seen: &Seen, record: &Record, contents: &field
 fn of_record(record: &Record) -> Evidence {
     match record.conversation.as_ref().map(|conversation| conversation.provenance) {
         None => Evidence::None,
-        Some(Provenance::Assigned) if never_ran(record) => Evidence::NeverPrompted,
+        Some(Provenance::Assigned) if record.never_ran() => Evidence::NeverPrompted,
         Some(Provenance::Assigned) => Evidence::Assigned,
         Some(Provenance::Reported) => Evidence::Unreadable(format!("kind `{}` is not known any more", record.kind)),
     }
-}
-
-/// Whether no launch of the present conversation ever reached its program: nothing can have been said in it.
-fn never_ran(record: &Record) -> bool {
-    // Launches before the last fresh one were of an earlier conversation.
-    let begun = record.launches.iter().rposition(|launch| !launch.resumed).unwrap_or(0);
-    record.launches[begun..].iter().all(|launch| {
-        let failed = launch.ended.as_ref().is_some_and(|ended| matches!(ended.how, EndedHow::LaunchFailed(_)));
-        failed || launch.phase < Phase::Running
-    })
 }
 
 fn evidence(disk: &dyn Disk, ask: &Ask<'_>, kind: &Kind, record: &Record) -> Evidence {

@@ -14,6 +14,8 @@ use crate::state::fields::Contents;
 use crate::state::record::{Ended, SessionId};
 use crate::state::stamp::Stamp;
 
+use super::silence::Silence;
+
 /// Everything seen in one look.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
@@ -72,6 +74,8 @@ pub struct Seen {
     pub conversation: Evidence,
     /// Activity by reports.
     pub activity: Activity,
+    /// What keeps it from saying which conversation it has.
+    pub silence: Option<Silence>,
 }
 
 /// A pane and what runs in it.

@@ -34,6 +34,7 @@ impl Seen {
             tmux_session: None,
             conversation: Evidence::None,
             activity: Activity::Unknown,
+            silence: None,
         }
     }
 }

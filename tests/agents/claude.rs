@@ -33,7 +33,8 @@ pub static AGENT: Agent = Agent {
 };
 
 common_tests!();
-kept_tests!(
+tests_of!(
+    kept:
     comes_back_after_a_kill_a_change_and_a_removal,
     comes_back_in_mid_turn_and_after_the_server_and_the_machine_died,
     starts_anew_when_nothing_was_said,
@@ -41,6 +42,14 @@ kept_tests!(
     comes_back_in_the_conversation_that_a_clear_began,
     a_nested_run_changes_nothing,
 );
+tests_of!(
+    same:
+    two_in_one_directory_are_never_crossed,
+    comes_back_with_its_posture_and_its_environment,
+    starts_without_the_marks_of_an_agent_above_it,
+    a_report_made_while_the_server_dies_counts,
+);
+tests_of!(wrapped: behind_two_wrappers_that_stay_it_is_refused, behind_a_wrapper_that_becomes_it_it_is_accepted);
 
 const STATE: &str = ".claude.json";
 
@@ -77,4 +86,21 @@ fn environment(home: &Home) -> Vec<(&'static str, String)> {
         ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
         ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
     ]
+}
+
+#[test]
+fn a_question_before_its_start_is_named() {
+    let Some(bed) = AGENT.bed() else { return };
+    bed.sessions(&[("api", "permissions: yolo")]);
+    let file = bed.path("home").join(STATE);
+    let mut state: Value = serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
+    state["projects"] = json!({});
+    std::fs::write(&file, state.to_string()).expect("our own file");
+    bed.apply();
+    bed.wait("api", "its question is named", || {
+        let status = bed.status();
+        let api = status.of("api");
+        api.health == "needs-input" && api.reason.contains("`trust`")
+    });
+    bed.down();
 }
