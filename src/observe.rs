@@ -13,6 +13,7 @@ pub mod silence;
 pub mod strays;
 
 mod ending;
+mod held;
 mod marks;
 mod session;
 mod sight;

@@ -167,6 +167,8 @@ pub enum Evidence {
     None,
     /// There is an id, and provably no prompt was ever given: nothing is lost by a fresh start.
     NeverPrompted,
+    /// The same, and the id cannot be used again: the agent has written a file of it.
+    Empty,
     /// The exact evidence was found; by this it is resumed, the value of `{conversation}`.
     Verified(String),
     /// Found, but only assigned at launch, never reported by the agent.
@@ -179,6 +181,8 @@ pub enum Evidence {
     Changed(String),
     /// It could not be looked at: nothing is known of it.
     Unreadable(String),
+    /// It is there and must not be resumed now: it is open elsewhere, or a resume would endanger it.
+    Held(String),
     /// Another session's newer report owns it.
     TakenBy(Name),
 }

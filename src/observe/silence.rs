@@ -7,6 +7,7 @@ use crate::agents::kind::Kind;
 use crate::agents::kind::reports::Reports;
 use crate::config::desired::{Desired, Session};
 use crate::host::Host;
+use crate::host::tmux::Socket;
 use crate::spec::name::Name;
 use crate::state::record::{HookState, Launch, Phase, Record, Recorded};
 
@@ -49,7 +50,8 @@ impl Silence {
     }
 }
 
-/// Notes it of every session that runs and is silent. The screen is looked at of those that report at their start.
+/// Notes it of every session that runs and is silent. The screen is looked at of those that report without being prompted
+/// by hand.
 pub fn look<'k>(
     host: &dyn Host,
     desired: &Desired,
@@ -58,29 +60,20 @@ pub fn look<'k>(
     kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
 ) {
     let now = observed.at;
-    // A server that does not answer is asked once.
-    let mut dumb = Vec::new();
+    let mut screens = Screens { host, dumb: Vec::new() };
     for record in recorded.records.values() {
         let Some(seen) = observed.sessions.get_mut(&record.id) else { continue };
         let (AgentSeen::Alive(pane), Some(kind)) = (&seen.agent, kind_of(&record.kind)) else { continue };
         let Some(launch) = silent(record) else { continue };
         let age = now.since(&launch.at);
-        seen.silence = if let Some(words) = &launch.refused {
-            Some(Silence::Refused(words.clone()))
-        } else if at_start(kind) && age >= PATIENCE && !dumb.contains(&pane.socket) {
-            let asked = asked(host, kind, pane).unwrap_or_else(|| {
-                dumb.push(pane.socket.clone());
-                None
-            });
-            match asked {
-                Some(dialog) => Some(Silence::Asks(dialog.clone())),
-                None if age >= TRIPWIRE => Some(mute(kind, desired.sessions.get(&record.name))),
-                None => Some(Silence::Starting(age)),
-            }
-        } else if speaks_first(kind, launch) && age >= TRIPWIRE {
-            Some(mute(kind, desired.sessions.get(&record.name)))
-        } else {
-            None
+        seen.silence = match &launch.refused {
+            Some(words) => Some(Silence::Refused(words.clone())),
+            None if age < PATIENCE || !speaks_first(kind, launch) => None,
+            None => Some(match screens.dialog(kind, pane) {
+                Some(dialog) => Silence::Asks(dialog.clone()),
+                None if age < TRIPWIRE => Silence::Starting(age),
+                None => mute(kind, desired.sessions.get(&record.name)),
+            }),
         };
         if matches!(seen.silence, Some(Silence::Asks(_))) {
             seen.activity = Activity::NeedsInput;
@@ -95,23 +88,31 @@ fn silent(record: &Record) -> Option<&Launch> {
     (launch.hook == HookState::Given && !reported).then_some(launch)
 }
 
-fn at_start(kind: &Kind) -> bool {
-    kind.reports.as_ref().is_some_and(Reports::at_start)
-}
-
 /// Whether the agent of this launch reports without being prompted by hand.
 fn speaks_first(kind: &Kind, launch: &Launch) -> bool {
-    at_start(kind) || launch.prompt.is_some()
+    kind.reports.as_ref().is_some_and(Reports::at_start) || launch.prompt.is_some()
 }
 
-/// The dialog that the pane shows, if any: all of its texts are on the screen. `None` when the server did not answer.
-fn asked<'k>(host: &dyn Host, kind: &'k Kind, pane: &PaneSeen) -> Option<Option<&'k Name>> {
-    if kind.dialogs.is_empty() {
-        return Some(None);
+/// The screens of one look.
+struct Screens<'a> {
+    host: &'a dyn Host,
+    /// Servers that did not answer: none is waited for twice.
+    dumb: Vec<Socket>,
+}
+
+impl Screens<'_> {
+    /// The dialog that the pane shows, if any: all of its texts are on the screen.
+    fn dialog<'k>(&mut self, kind: &'k Kind, pane: &PaneSeen) -> Option<&'k Name> {
+        if kind.dialogs.is_empty() || self.dumb.contains(&pane.socket) {
+            return None;
+        }
+        let Ok(screen) = self.host.capture(&pane.socket, &pane.pane, LINES) else {
+            self.dumb.push(pane.socket.clone());
+            return None;
+        };
+        let shown = |texts: &[String]| texts.iter().all(|text| screen.contains(text));
+        kind.dialogs.iter().find(|(_, texts)| shown(texts)).map(|(name, _)| name)
     }
-    let screen = host.capture(&pane.socket, &pane.pane, LINES).ok()?;
-    let shown = |texts: &[String]| texts.iter().all(|text| screen.contains(text));
-    Some(kind.dialogs.iter().find(|(_, texts)| shown(texts)).map(|(name, _)| name))
 }
 
 /// The likely cause of a silence, by the command.

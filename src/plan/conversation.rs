@@ -85,7 +85,7 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
 /// carried never reached it.
 fn unprompted(subject: &Subject<'_>) -> bool {
     let identity = subject.memory.as_ref().and_then(|memory| memory.record?.identity.as_ref());
-    let never = subject.seen.is_some_and(|seen| seen.conversation == Evidence::NeverPrompted);
+    let never = subject.seen.is_some_and(|seen| matches!(seen.conversation, Evidence::NeverPrompted | Evidence::Empty));
     never && identity.is_some_and(|identity| !identity.prompted)
 }
 
@@ -114,7 +114,7 @@ fn returns(past: &Memory<'_>, subject: &Subject<'_>, want: &Session) -> bool {
     let same_dir = matches!(subject.dir, Some(DirSeen::Present(dir)) if past.canonical == Some(dir.as_path()));
     let same_kind = past.record.is_some_and(|record| record.kind == want.kind);
     let lasting =
-        !matches!(subject.seen.map(|seen| &seen.conversation), Some(Evidence::None | Evidence::NeverPrompted));
+        !matches!(subject.seen.map(|seen| &seen.conversation), Some(Evidence::None | Evidence::NeverPrompted | Evidence::Empty));
     same_dir && same_kind && lasting && past.conversation.is_some()
 }
 
@@ -134,6 +134,7 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
             return unspoilt(format!("{words}; this one would be lost"));
         }
         Evidence::None => return unreported(wanted, past).map_or(Found::Nothing(None), spoilt),
+        Evidence::Empty => return Found::Nothing(None),
         Evidence::NeverPrompted => {
             let reusable = !forms.assign.is_empty() && !changes::differs(changed, &Field::Kind);
             return Found::Nothing(past.conversation.filter(|_| reusable).map(str::to_owned));
@@ -143,6 +144,7 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
         Evidence::Pending(words) => return spoilt(format!("conversation {id} is not stored yet: {words}")),
         Evidence::Missing(words) => return spoilt(format!("conversation {id} cannot be found: {words}")),
         Evidence::Changed(words) => return spoilt(format!("conversation {id} is not what it was: {words}")),
+        Evidence::Held(words) => return unspoilt(format!("conversation {id} must not be resumed now: {words}")),
         Evidence::TakenBy(other) => return unspoilt(format!("conversation {id} taken by {other}")),
         Evidence::Verified(target) => Some(target.as_str()),
         Evidence::Assigned => None,

@@ -59,13 +59,14 @@ fn state(evidence: &Evidence) -> (&'static str, String) {
     match evidence {
         Evidence::Unread => ("unread", String::new()),
         Evidence::None => ("none", String::new()),
-        Evidence::NeverPrompted => ("nothing-to-lose", "no prompt was given".to_owned()),
+        Evidence::NeverPrompted | Evidence::Empty => ("nothing-to-lose", "no prompt was given".to_owned()),
         Evidence::Verified(_) => ("kept", String::new()),
         Evidence::Assigned => ("unconfirmed", "assigned at launch, never reported".to_owned()),
         Evidence::Pending(words) => ("pending", words.clone()),
         Evidence::Missing(words) => ("missing", words.clone()),
         Evidence::Changed(words) => ("changed", words.clone()),
         Evidence::Unreadable(words) => ("unreadable", words.clone()),
+        Evidence::Held(words) => ("held", words.clone()),
         Evidence::TakenBy(other) => ("taken", format!("by {other}")),
     }
 }

@@ -5,7 +5,7 @@ use crate::observe::silence::Silence;
 
 use crate::agents::kind::Kind;
 
-use super::action::{Action, Item};
+use super::action::{Action, ConversationFate, Item};
 use super::reason::Reason;
 use super::subject::{Life, Subject};
 use super::verdict::{Case, Verdict, item};
@@ -14,7 +14,7 @@ use super::{Inputs, Trigger, changes, conversation, tabs};
 /// The lines of one session, in the order in which they are carried out.
 pub(super) fn items(case: Case<'_>, inputs: &Inputs<'_>, others: Option<&Reason>) -> Vec<Item> {
     let mut notes = notes(&case.subject, inputs);
-    notes.extend(case.subject.kind.filter(|kind| begins(&case.verdict.action) && loses(kind)).map(Kind::unidentified));
+    notes.extend(case.subject.kind.filter(|kind| begins(&case.verdict) && loses(kind)).map(Kind::unidentified));
     let mut items = Vec::new();
     if !case.verdict.frozen && case.subject.want.is_some() && inputs.request.trigger != Trigger::Down {
         items = beside(&case, inputs, others);
@@ -31,8 +31,10 @@ pub(super) fn items(case: Case<'_>, inputs: &Inputs<'_>, others: Option<&Reason>
     items
 }
 
-fn begins(action: &Action) -> bool {
-    matches!(action, Action::Launch(_) | Action::Restart(_))
+/// A conversation begins, and none is said to be lost for that.
+fn begins(verdict: &Verdict) -> bool {
+    let lost = matches!(verdict.cost.conversation, ConversationFate::Lost(_));
+    matches!(verdict.action, Action::Launch(_) | Action::Restart(_)) && !lost
 }
 
 /// An agent, not just any program, and none of whose conversations can be resumed.

@@ -67,11 +67,7 @@ impl Reconciler<'_> {
             servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
             dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
             launch_dir: &launch_dir,
-            process_names: &desired
-                .kinds
-                .iter()
-                .map(|(name, kind)| (name.clone(), kind.process_names.clone()))
-                .collect(),
+            kinds: &desired.kinds,
             unmanaged: self.setup.unmanaged,
         };
         let mut observed = look::look(self.host, &ask, early());

@@ -48,6 +48,7 @@ tests_of!(
     comes_back_with_its_posture_and_its_environment,
     starts_without_the_marks_of_an_agent_above_it,
     a_report_made_while_the_server_dies_counts,
+    comes_back_in_an_empty_conversation_that_a_clear_began,
 );
 tests_of!(wrapped: behind_two_wrappers_that_stay_it_is_refused, behind_a_wrapper_that_becomes_it_it_is_accepted);
 

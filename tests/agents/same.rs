@@ -95,8 +95,8 @@ pub fn starts_without_the_marks_of_an_agent_above_it(bed: &Bed) {
     bed.down();
 }
 
-/// `/clear`, and the tmux server is killed as soon as that is reported: the new conversation's id is kept, although no
-/// pass saw the report while anything of it was alive.
+/// `/clear`, and the tmux server is killed as soon as that is reported: the new conversation counts, although no pass saw
+/// the report while anything of it was alive.
 pub fn a_report_made_while_the_server_dies_counts(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
     let old = bed.prompted("api", "remember the harbour");
@@ -106,12 +106,33 @@ pub fn a_report_made_while_the_server_dies_counts(bed: &Bed) {
     bed.kill_server_hard();
     assert_ne!(new, old);
     assert_eq!(bed.conversation("api")["id"], new.as_str());
+    // What it had written of it by then is a conversation, or nothing.
+    let state = bed.conversation("api")["state"].clone();
+    assert!(state == "kept" || state == "nothing-to-lose", "{state}");
+    bed.apply();
+    bed.wait_idle("api");
+    bed.type_into("api", "and of its ships");
+    let turns = bed.wait_turns("api", 2);
+    assert_eq!(turns[1].prompts, ["and of its ships"]);
+    bed.wait_idle("api");
+    let id = bed.conversation("api")["id"].clone();
+    assert!(state != "kept" || id == new.as_str(), "{id}, not {new}");
+    bed.down();
+}
+
+/// `/clear`, and the tmux server is killed long before the next prompt: the conversation that was begun goes on.
+pub fn comes_back_in_an_empty_conversation_that_a_clear_began(bed: &Bed) {
+    bed.sessions(&[("api", &fields(bed, ""))]);
+    bed.prompted("api", "remember the harbour");
+    bed.paste_into("api", "/clear");
+    bed.press("api", &["Enter"]);
+    let new = bed.reported("api", |report| report["source"] == "clear");
+    bed.wait("api", "it is written", || bed.conversation("api")["state"] == "kept");
+    bed.kill_server_hard();
+    bed.farhelm(["plan"]).ok().says("launch, resume").says(&new[..8]);
     bed.apply();
     bed.goes_on("api", &new, &[], "and of its ships");
-    assert!(!bed.model().turns().last().expect("asked").prompts.join("\n").contains("harbour"));
-    bed.kill_agent("api");
-    bed.apply();
-    bed.goes_on("api", &new, &["and of its ships"], "and the tides");
+    assert_eq!(bed.model().turns()[1].prompts, ["and of its ships"]);
     bed.down();
 }
 

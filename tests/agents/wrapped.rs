@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bed::Bed;
+use crate::bed::{Bed, PATIENCE};
 use crate::cache;
 use crate::kept::fields;
 use crate::support::process;
+use crate::support::wait::wait_at_most;
 
 /// A wrapper that stays, and whose child is what follows.
 const RESIDENT: &str = r#"sh, -c, '"$@"; exit $?', w"#;
@@ -22,9 +23,12 @@ fn command(bed: &Bed, before: &str) -> String {
     let kind = bed.agent.name;
     let resume = &bed.agent.kind().conversation.as_ref().expect("every tested agent has conversations").resume;
     let resume: Vec<String> = resume.iter().map(|word| format!("'{word}'")).collect();
-    let resume = resume.join(", ");
     let command = format!("{before}, {kind}");
-    fields(bed, &format!("kind: {kind}\ninvocation: [{command}]\nresume: [{command}, {resume}]"))
+    // A resume that is written out says by itself what a derived one repeats.
+    let trust = format!("-c, 'projects={{\"{}\"={{trust_level=\"trusted\"}}}}', ", bed.path("work/api").display());
+    let choices = if kind == "codex" { &trust } else { "" };
+    let resume = format!("{command}, {choices}{}", resume.join(", "));
+    fields(bed, &format!("kind: {kind}\ninvocation: [{command}]\nresume: [{resume}]"))
 }
 
 fn launcher(bed: &Bed) -> String {
@@ -61,6 +65,7 @@ fn is_refused(bed: &Bed, before: &str, why: &str) {
     bed.down();
 }
 
+/// One wrapper may stay, as `launched_through_a_wrapper` shows.
 pub fn behind_two_wrappers_that_stay_it_is_refused(bed: &Bed) {
     is_refused(bed, &format!("{RESIDENT}, {RESIDENT}"), "neither the terminal's process nor its direct child");
 }
@@ -127,6 +132,7 @@ impl Bed {
             at += 1;
         }
         tree.iter().for_each(|pid| process::kill_hard(*pid));
-        self.wait_left_nothing();
+        // A leader is a zombie at once, while its threads are still being ended.
+        wait_at_most(PATIENCE, "it is gone", || self.status().of(name).pid.is_none());
     }
 }
