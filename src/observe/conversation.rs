@@ -36,7 +36,9 @@ pub fn add<'k>(
     kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
 ) {
     let taken = reports::taken(recorded);
-    let look = |record: &Record| match kind_of(&record.kind).map(|kind| held::unless(host, ask, kind, record, evidence(host, ask, kind, record))) {
+    let look = |record: &Record| match kind_of(&record.kind)
+        .map(|kind| held::unless(host, ask, kind, record, evidence(host, ask, kind, record)))
+    {
         Some(evidence) => evidence,
         None => of_record(record),
     };

@@ -33,8 +33,8 @@ pub(super) fn unless(host: &dyn Host, ask: &Ask<'_>, kind: &Kind, record: &Recor
     let home = env.get("HOME").map_or(home, String::as_str).to_owned();
     let at = |place: &Place| place.resolve(&env, Path::new(&home));
     let endangered = || {
-        let settings = kind.setup.settings.iter().filter(|setting| setting.to_resume);
-        settings.filter(|setting| !readiness::holds(setting, document(host, &at(&setting.file)).as_ref())).next()
+        let mut settings = kind.setup.settings.iter().filter(|setting| setting.to_resume);
+        settings.find(|setting| !readiness::holds(setting, document(host, &at(&setting.file)).as_ref()))
     };
     if let Some(process) = elsewhere(host, kind, record, at) {
         return Evidence::Held(format!("it is open in another process ({process}), which would write to it too"));
@@ -76,7 +76,7 @@ fn elsewhere(host: &dyn Host, kind: &Kind, record: &Record, at: impl Fn(&Place) 
     let (before, after) = pattern.file_name()?.to_str()?.split_once("{pid}")?;
     let dir = pattern.parent()?;
     let names = host.list(dir).ok()?;
-    let marks = names.iter().filter_map(|name| {
+    let marks = names.iter().take(MAX_MARKS).filter_map(|name| {
         let pid = name.strip_prefix(before)?.strip_suffix(after)?.parse().ok()?;
         let mark: Value = serde_json::from_slice(&host.read(&dir.join(name), MAX_MARK).ok()?).ok()?;
         let of_it = mark.pointer(conversation)?.as_str()? == id;
@@ -84,7 +84,7 @@ fn elsewhere(host: &dyn Host, kind: &Kind, record: &Record, at: impl Fn(&Place) 
         of_it.then_some(ProcessKey { pid, start })
     });
     // One that was killed leaves its file behind; its number may be another process's now.
-    let mut others = marks.take(MAX_MARKS).filter(|process| match host.markers(*process) {
+    let mut others = marks.filter(|process| match host.markers(*process) {
         MarkersRead::Read(marks) => marks.agent != Some(record.id.to_string()),
         MarkersRead::Unreadable => true,
         MarkersRead::Gone | MarkersRead::Foreign => false,

@@ -216,9 +216,7 @@ impl<'a> Scene<'a> {
     /// kind is in the wrapper's tree.
     fn exited_behind_wrapper(&self, record: Option<&Record>, launch: &Launch) -> bool {
         let (Some(agent), Some(root), Some(record)) = (launch.agent, launch.process, record) else { return false };
-        agent != root
-            && self.sight.table.alive(agent).is_none()
-            && self.of_kind(record, root, true).is_none()
+        agent != root && self.sight.table.alive(agent).is_none() && self.of_kind(record, root, true).is_none()
     }
 
     /// The agent where the pane's own process is a wrapper: the one recorded while it lives, else the first of its kind.

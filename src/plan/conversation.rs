@@ -113,8 +113,10 @@ pub(super) fn prompt_note(want: &Session, memory: &Memory<'_>) -> Option<String>
 fn returns(past: &Memory<'_>, subject: &Subject<'_>, want: &Session) -> bool {
     let same_dir = matches!(subject.dir, Some(DirSeen::Present(dir)) if past.canonical == Some(dir.as_path()));
     let same_kind = past.record.is_some_and(|record| record.kind == want.kind);
-    let lasting =
-        !matches!(subject.seen.map(|seen| &seen.conversation), Some(Evidence::None | Evidence::NeverPrompted | Evidence::Empty));
+    let lasting = !matches!(
+        subject.seen.map(|seen| &seen.conversation),
+        Some(Evidence::None | Evidence::NeverPrompted | Evidence::Empty)
+    );
     same_dir && same_kind && lasting && past.conversation.is_some()
 }
 

@@ -50,7 +50,12 @@ tests_of!(
     a_report_made_while_the_server_dies_counts,
     comes_back_in_an_empty_conversation_that_a_clear_began,
 );
-tests_of!(wrapped: behind_two_wrappers_that_stay_it_is_refused, behind_a_wrapper_that_becomes_it_it_is_accepted);
+tests_of!(
+    wrapped:
+    behind_two_wrappers_that_stay_it_is_refused,
+    behind_a_wrapper_that_becomes_it_it_is_accepted,
+    is_missed_behind_a_wrapper_that_lives_on,
+);
 
 const STATE: &str = ".claude.json";
 
@@ -103,5 +108,28 @@ fn a_question_before_its_start_is_named() {
         let api = status.of("api");
         api.health == "needs-input" && api.reason.contains("`trust`")
     });
+    bed.down();
+}
+
+#[test]
+fn is_not_resumed_while_its_conversation_is_open_in_another_process() {
+    let Some(bed) = AGENT.bed() else { return };
+    let api = ("api", "permissions: yolo");
+    bed.sessions(&[api]);
+    let id = bed.prompted("api", "remember the harbour");
+    let other = format!(
+        "dir: '@WORK@/api'\nkind: generic\ninvocation: [claude, --dangerously-skip-permissions, --resume, '{id}']"
+    );
+    bed.sessions(&[api, ("by-hand", &other)]);
+    bed.apply();
+    bed.wait_idle("by-hand");
+    bed.kill_agent("api");
+    bed.farhelm(["plan"]).ok().says("blocked").says("open in another process");
+    bed.apply();
+    assert_eq!(bed.status().of("api").pid, None);
+    bed.farhelm(["stop", "by-hand"]).ok();
+    bed.farhelm(["plan"]).ok().says("launch, resume").says(&id[..8]);
+    bed.apply();
+    bed.goes_on("api", &id, &["remember the harbour"], "and of its ships");
     bed.down();
 }

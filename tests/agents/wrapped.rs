@@ -11,6 +11,8 @@ use crate::support::wait::wait_at_most;
 
 /// A wrapper that stays, and whose child is what follows.
 const RESIDENT: &str = r#"sh, -c, '"$@"; exit $?', w"#;
+/// One that stays also when that has ended.
+const LINGERING: &str = r#"sh, -c, '"$@"; exec tail -f /dev/null', w"#;
 /// One that becomes what follows.
 const EXECING: &str = r#"sh, -c, 'exec "$@"', w"#;
 /// Node that stays, and whose child is what follows.
@@ -87,6 +89,27 @@ pub fn behind_a_wrapper_that_becomes_it_it_is_accepted(bed: &Bed) {
 pub fn as_the_native_program_it_is_accepted(bed: &Bed) {
     let native = native(bed.agent.name);
     is_accepted(bed, &fields(bed, &format!("kind: {}\ninvocation: ['{}']", bed.agent.name, native.display())));
+}
+
+/// Killed behind a wrapper that lives on: that is seen, and the conversation goes on in a new launch without the old wrapper.
+pub fn is_missed_behind_a_wrapper_that_lives_on(bed: &Bed) {
+    bed.sessions(&[("api", &command(bed, LINGERING))]);
+    let id = bed.prompted("api", SAID);
+    let agent = bed.agent_pid("api");
+    bed.wait("api", "a pass has noted which process it is", || {
+        bed.apply();
+        let text = bed.farhelm(["describe", "api", "--json"]).ok().json();
+        text["launches"][0]["agent"]["pid"] == agent
+    });
+    let wrapper = bed.pid("api");
+    process::kill_hard(agent);
+    wait_at_most(PATIENCE, "it is missed", || bed.status().of("api").pid.is_none());
+    assert!(process::runs(wrapper), "the wrapper did not live on");
+    bed.farhelm(["plan"]).ok().says("restart, resume");
+    bed.apply();
+    assert!(!process::runs(wrapper), "two of them");
+    bed.goes_on("api", &id, &[SAID], "and of its ships");
+    bed.down();
 }
 
 fn is_accepted(bed: &Bed, session: &str) {

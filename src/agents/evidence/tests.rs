@@ -6,7 +6,8 @@ use crate::host::real::{Machine, Settings};
 
 const ID: &str = "01a22c4d-31cd-7c31-ab52-83301718de21";
 /// What Claude writes before a message, and one.
-const BEFORE: &[u8] = b"{\"type\":\"mode\",\"mode\":\"normal\"}\n{\"type\":\"file-history-snapshot\",\"snapshot\":{}}\n";
+const BEFORE: &[u8] =
+    b"{\"type\":\"mode\",\"mode\":\"normal\"}\n{\"type\":\"file-history-snapshot\",\"snapshot\":{}}\n";
 const MESSAGE: &[u8] = b"{\"type\":\"mode\"}\n{\"type\":\"user\",\"message\":{},\"uuid\":\"58127860\"}\n";
 const HEADER: &str = include_str!("tests/codex-rollout.jsonl");
 

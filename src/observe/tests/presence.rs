@@ -195,7 +195,9 @@ fn behind_a_live_wrapper_an_agent_that_only_its_arguments_tell_is_found_and_miss
         machine.seen(record).agent
     };
     let others = &[(201, Some("/x/server.js")), (202, Some("/x/bin/gemini"))];
-    assert!(matches!(look(&record, others), AgentSeen::Alive(PaneSeen { agent: Some(found), .. }) if found == key(202)));
+    assert!(
+        matches!(look(&record, others), AgentSeen::Alive(PaneSeen { agent: Some(found), .. }) if found == key(202))
+    );
     record.launches[0].agent = Some(key(203));
     let gone = &[(201, Some("/x/server.js")), (202, Some("/x/gemini.js"))];
     assert!(matches!(look(&record, gone), AgentSeen::Ended { pane: None, .. }));
