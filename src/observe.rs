@@ -9,9 +9,11 @@ pub mod look;
 pub mod observed;
 pub mod reading;
 pub mod reports;
+pub mod silence;
 pub mod strays;
 
 mod ending;
+mod held;
 mod marks;
 mod session;
 mod sight;

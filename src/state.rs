@@ -12,6 +12,7 @@ pub mod hold;
 pub mod identity;
 pub mod kept;
 pub mod launch_files;
+mod launches;
 pub mod layout;
 pub mod lock;
 pub mod memory;

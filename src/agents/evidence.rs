@@ -43,6 +43,8 @@ pub enum Finding {
     },
     /// No prompt was given and no file was ever there: nothing to resume, and nothing to lose.
     NeverPrompted,
+    /// Its file is there and nothing was said in it: nothing to lose, and its id cannot be used again.
+    Empty,
     /// Not written yet, in words.
     Pending(String),
     /// It should be there and is not, in words.
@@ -118,8 +120,8 @@ fn below(sought: &Sought<'_>, path: &Path, part: &str) -> Option<Finding> {
     })
 }
 
-/// `<config>/projects/<directory>/<id>.jsonl`: named at the start, there from the first prompt on. What is in it is
-/// Claude's own affair; it takes an empty one for none.
+/// `<config>/projects/<directory>/<id>.jsonl`: named at the start, there from the first prompt or a `/clear` on. What is in
+/// it is Claude's own affair; one without a message is no conversation to `--resume`, and taken to `--session-id`.
 fn claude(sought: &Sought<'_>, path: &Path, disk: &dyn Disk) -> Option<Finding> {
     if path.file_name().and_then(|name| name.to_str()) != Some(&format!("{}.jsonl", sought.reported)) {
         return Some(Finding::Changed(format!("{} is another conversation's file", path.display())));
@@ -127,9 +129,12 @@ fn claude(sought: &Sought<'_>, path: &Path, disk: &dyn Disk) -> Option<Finding> 
     if let Some(elsewhere) = below(sought, path, "projects") {
         return Some(elsewhere);
     }
-    Some(match disk.head(path, 1) {
-        Ok(bytes) if bytes.is_empty() => absent(sought, format!("{} is empty", path.display()), false),
-        Ok(_) => same(sought.reported),
+    Some(match disk.head(path, HEAD) {
+        Ok(bytes) if bytes.len() as u64 >= HEAD || heads::has_claude_message(&bytes) => same(sought.reported),
+        Ok(_) => match absent(sought, format!("{} holds no message", path.display()), false) {
+            Finding::NeverPrompted => Finding::Empty,
+            other => other,
+        },
         Err(error) if error.fault == DiskFault::Missing => {
             absent(sought, format!("{} is not there", path.display()), false)
         }

@@ -222,25 +222,56 @@ impl Kind {
         self.conversation.as_ref().is_some_and(|forms| self.reports.is_some() || !forms.assign.is_empty())
     }
 
+    /// How its conversations are known and whether they can be resumed, in words.
+    #[must_use]
+    pub fn lasts(&self) -> String {
+        let Some(forms) = self.conversation.as_ref().filter(|_| self.identifies()) else { return self.unidentified() };
+        let how = match (&self.reports, forms.assign.is_empty()) {
+            (Some(_), true) => "reported by its hook",
+            (Some(_), false) => "assigned at launch and confirmed by its hook",
+            (None, _) => "assigned at launch, and never confirmed (`resume_assigned: true` resumes it)",
+        };
+        format!("{}: a conversation is {how}; resumed by `{}`", self.name, forms.resume.join(" "))
+    }
+
+    /// What becomes of a conversation of a kind that does not [identify](Self::identifies) it.
+    #[must_use]
+    pub fn unidentified(&self) -> String {
+        format!("{} neither reports its conversation nor takes an id for it: none can be resumed", self.name)
+    }
+
     /// It reports what it does, so that `update.when: idle` is its default where it has its hook.
     #[must_use]
     pub fn reports_activity(&self) -> bool {
         self.reports.as_ref().is_some_and(|reports| !reports.activity.is_empty())
     }
 
-    /// Whether a process is this agent, by its `comm` and its arguments as far as they could be read.
+    /// Whether anything tells its processes.
     #[must_use]
-    pub fn is_process(&self, comm: &str, argv: &[&str]) -> bool {
+    pub fn tells_processes(&self) -> bool {
+        !(self.process_names.is_empty() && self.argv0_names.is_empty() && self.argv1_names.is_empty())
+    }
+
+    /// Whether a process is this agent, by its `comm` and, where the kind needs them, by the arguments that `argv` reads.
+    /// `None` when they could not be read.
+    #[must_use]
+    pub fn is_process(&self, comm: &str, argv: impl FnOnce() -> Option<Vec<String>>) -> Option<bool> {
         let named = |names: &[String], word: &str| {
             names.iter().any(|name| match name.strip_suffix('*') {
                 Some(prefix) => word.starts_with(prefix),
                 None => name == word,
             })
         };
+        if named(&self.process_names, comm) {
+            return Some(true);
+        }
+        if self.argv0_names.is_empty() && self.argv1_names.is_empty() {
+            return Some(false);
+        }
+        let argv = argv()?;
         let script = argv.iter().skip(1).find(|arg| !arg.starts_with('-'));
-        named(&self.process_names, comm)
-            || argv.first().is_some_and(|word| named(&self.argv0_names, base_name(word)))
-            || script.is_some_and(|word| named(&self.argv1_names, base_name(word)))
+        let first = argv.first().is_some_and(|word| named(&self.argv0_names, base_name(word)));
+        Some(first || script.is_some_and(|word| named(&self.argv1_names, base_name(word))))
     }
 }
 
@@ -255,15 +286,21 @@ mod tests {
 
     #[test]
     fn a_process_is_known_by_comm_or_by_its_first_arguments() {
-        let kind = |name: &str| &builtin()[name];
-        assert!(kind("claude").is_process("claude", &[]));
-        assert!(kind("gemini").is_process("node", &["node", "--max-old-space-size=4", "/x/bin/gemini", "-y"]));
-        assert!(!kind("gemini").is_process("node", &["node", "/x/server.js", "gemini"]));
-        assert!(kind("cursor").is_process("MainThread", &["/home/u/.local/bin/cursor-agent", "--trust"]));
-        assert!(!kind("cursor").is_process("cursor", &["cursor"]));
-        assert!(kind("muse").is_process("muse-bin-1.0.3-", &[]));
-        assert!(!kind("muse").is_process("musescore", &["musescore"]));
-        assert!(!kind("pi").is_process("pip", &["pip"]));
+        let is = |kind: &str, comm: &str, argv: &[&str]| {
+            builtin()[kind].is_process(comm, || Some(argv.iter().map(|&word| word.to_owned()).collect()))
+        };
+        assert_eq!(is("gemini", "node", &["node", "--max-old-space-size=4", "/x/bin/gemini", "-y"]), Some(true));
+        assert_eq!(is("gemini", "node", &["node", "/x/server.js", "gemini"]), Some(false));
+        assert_eq!(is("cursor", "MainThread", &["/home/u/.local/bin/cursor-agent", "--trust"]), Some(true));
+        assert_eq!(is("cursor", "cursor", &["cursor"]), Some(false));
+        assert_eq!(is("muse", "muse-bin-1.0.3-", &[]), Some(true));
+        assert_eq!(is("muse", "musescore", &["musescore"]), Some(false));
+        assert_eq!(is("pi", "pip", &["pip"]), Some(false));
+        assert_eq!(builtin()["gemini"].is_process("node", || None), None);
+        for comm in ["claude", "bash"] {
+            let known = builtin()["claude"].is_process(comm, || panic!("its arguments are not needed"));
+            assert_eq!(known, Some(comm == "claude"));
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn run(context: &Context, args: &args::Conversations) -> Result<Exit, CliErr
     let setup = Setup { thorough: true, ..context.setup(&machine, "conversations", Some(&loaded.desired))? };
     let reconciler = Reconciler::new(&machine, &setup)?;
     let situation = reconciler.look(&loaded.desired)?;
-    let known = conversations::all(&loaded.desired, &situation.observed, &situation.recorded);
+    let known = conversations::all(&situation.observed, &situation.recorded);
     if args.json {
         context.output.json(&serde_json::json!({ "fleet": loaded.desired.fleet, "conversations": known }))?;
     } else {

@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &args::Describe) -> Result<Exit, CliError> {
     let sessions = status::all(&plan, &situation.observed, &situation.recorded);
     let found = sessions.into_iter().find(|session| session.name.as_str() == args.name);
     let status = found.ok_or_else(|| CliError::Other(format!("no session `{}` in this fleet", args.name)))?;
-    let known = conversations::all(&loaded.desired, &situation.observed, &situation.recorded);
+    let known = conversations::all(&situation.observed, &situation.recorded);
     let known = known.into_iter().find(|known| known.session == status.name);
     let record = situation.recorded.records.get(&status.name);
     let reports = record.map(|record| reconciler.store().layout().report_dir(record.id));

@@ -20,7 +20,8 @@ pub fn run(context: &Context, args: &Explain) -> Result<Exit, CliError> {
             let kind = catalogue::builtin()
                 .get(*name)
                 .ok_or_else(|| CliError::Other(format!("no kind `{name}`; `farhelm explain kind` lists them")))?;
-            serde_yaml::to_string(kind).map_err(|error| CliError::Other(error.to_string()))?
+            let data = serde_yaml::to_string(kind).map_err(|error| CliError::Other(error.to_string()))?;
+            if kind.executables.is_empty() { data } else { format!("# {}\n{data}", kind.lasts()) }
         }
         [] => field("")?,
         [path] => field(path)?,

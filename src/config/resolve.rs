@@ -74,15 +74,12 @@ impl Resolver<'_, '_> {
         let body = self.body(&layers, &settings);
         let (Command { kind, invocation, resume }, dir, body) = (command?, dir?, body?);
         let known = self.kinds.get(kind.as_str())?;
+        let hooked = settings.hooks.unwrap_or_default() == Hooks::On;
         let session = Session {
             name: name.clone(),
             profile,
-            update: settings
-                .update
-                .as_ref()
-                .and_then(|update| update.when)
-                .unwrap_or(default_update(known, settings.hooks.unwrap_or_default() == Hooks::On)),
-            on_lost_conversation: settings.on_lost_conversation.unwrap_or(default_on_lost(known)),
+            update: settings.update.as_ref().and_then(|update| update.when).unwrap_or(default_update(known, hooked)),
+            on_lost_conversation: settings.on_lost_conversation.unwrap_or(default_on_lost(known, hooked)),
             kind,
             invocation,
             resume,
@@ -314,6 +311,8 @@ fn default_update(kind: &Kind, hooks: bool) -> UpdateWhen {
     if hooks && kind.reports_activity() { UpdateWhen::Idle } else { UpdateWhen::Now }
 }
 
-fn default_on_lost(kind: &Kind) -> OnLost {
-    if kind.identifies() { OnLost::Block } else { OnLost::Fresh }
+/// Where nothing can ever tell which conversation it has, blocking would block every relaunch.
+fn default_on_lost(kind: &Kind, hooks: bool) -> OnLost {
+    let assigns = kind.conversation.as_ref().is_some_and(|forms| !forms.assign.is_empty());
+    if kind.identifies() && (hooks || assigns) { OnLost::Block } else { OnLost::Fresh }
 }

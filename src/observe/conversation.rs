@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agents::evidence::{self, Finding};
 use crate::agents::kind::Kind;
 use crate::config::desired::{Desired, EnvValue, Session};
+use crate::host::Host;
 use crate::host::disk::Disk;
 use crate::spec::name::Name;
 use crate::state::fields::{self, Field};
 use crate::state::identity::Identity;
-use crate::state::record::{EndedHow, Phase, Provenance, Record, Recorded, SessionId};
+use crate::state::record::{Provenance, Record, Recorded, SessionId};
 
+use super::held;
 use super::observed::{AgentSeen, Evidence, Observed, Seen};
 use super::reports;
 
@@ -27,14 +29,16 @@ pub struct Ask<'a> {
 
 /// Adds the evidence of every recorded conversation, and of those that wanted sessions left in tombstones.
 pub fn add<'k>(
-    disk: &dyn Disk,
+    host: &dyn Host,
     ask: &Ask<'_>,
     observed: &mut Observed,
     recorded: &Recorded,
     kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
 ) {
     let taken = reports::taken(recorded);
-    let look = |record: &Record| match kind_of(&record.kind).map(|kind| evidence(disk, ask, kind, record)) {
+    let look = |record: &Record| match kind_of(&record.kind)
+        .map(|kind| held::unless(host, ask, kind, record, evidence(host, ask, kind, record)))
+    {
         Some(evidence) => evidence,
         None => of_record(record),
     };
@@ -90,20 +94,10 @@ fn plainly_running(ask: &Ask<'_>, seen: &Seen, record: &Record, contents: &field
 fn of_record(record: &Record) -> Evidence {
     match record.conversation.as_ref().map(|conversation| conversation.provenance) {
         None => Evidence::None,
-        Some(Provenance::Assigned) if never_ran(record) => Evidence::NeverPrompted,
+        Some(Provenance::Assigned) if record.never_ran() => Evidence::NeverPrompted,
         Some(Provenance::Assigned) => Evidence::Assigned,
         Some(Provenance::Reported) => Evidence::Unreadable(format!("kind `{}` is not known any more", record.kind)),
     }
-}
-
-/// Whether no launch of the present conversation ever reached its program: nothing can have been said in it.
-fn never_ran(record: &Record) -> bool {
-    // Launches before the last fresh one were of an earlier conversation.
-    let begun = record.launches.iter().rposition(|launch| !launch.resumed).unwrap_or(0);
-    record.launches[begun..].iter().all(|launch| {
-        let failed = launch.ended.as_ref().is_some_and(|ended| matches!(ended.how, EndedHow::LaunchFailed(_)));
-        failed || launch.phase < Phase::Running
-    })
 }
 
 fn evidence(disk: &dyn Disk, ask: &Ask<'_>, kind: &Kind, record: &Record) -> Evidence {
@@ -125,6 +119,7 @@ fn of_finding(identity: &Identity, finding: Finding) -> Evidence {
     match finding {
         Finding::Verified { target, .. } => Evidence::Verified(target),
         Finding::NeverPrompted => Evidence::NeverPrompted,
+        Finding::Empty => Evidence::Empty,
         Finding::Pending(words) => Evidence::Pending(words),
         Finding::Missing(words) if identity.transcripts.is_empty() => {
             Evidence::Missing(format!("{words} (reported in launch {})", identity.generation))

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::agents::kind::Kind;
 use crate::host::Host;
 use crate::host::disk::{Disk, DiskFault};
 use crate::host::process::{BootId, ProcessKey};
@@ -36,8 +37,8 @@ pub struct Ask<'a> {
     pub dirs: Vec<(Name, PathBuf)>,
     /// Where launch files are.
     pub launch_dir: &'a Path,
-    /// `comm` names of running agents, by kind: behind a wrapper, one of them is the agent.
-    pub process_names: &'a BTreeMap<Name, Vec<String>>,
+    /// The kinds: behind a wrapper, a process of the session's kind is the agent.
+    pub kinds: &'a BTreeMap<Name, Kind>,
     /// Look for unmanaged agents too.
     pub unmanaged: bool,
 }

@@ -14,6 +14,8 @@ use crate::state::fields::Contents;
 use crate::state::record::{Ended, SessionId};
 use crate::state::stamp::Stamp;
 
+use super::silence::Silence;
+
 /// Everything seen in one look.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
@@ -72,6 +74,8 @@ pub struct Seen {
     pub conversation: Evidence,
     /// Activity by reports.
     pub activity: Activity,
+    /// What keeps it from saying which conversation it has.
+    pub silence: Option<Silence>,
 }
 
 /// A pane and what runs in it.
@@ -163,6 +167,8 @@ pub enum Evidence {
     None,
     /// There is an id, and provably no prompt was ever given: nothing is lost by a fresh start.
     NeverPrompted,
+    /// The same, and the id cannot be used again: the agent has written a file of it.
+    Empty,
     /// The exact evidence was found; by this it is resumed, the value of `{conversation}`.
     Verified(String),
     /// Found, but only assigned at launch, never reported by the agent.
@@ -175,6 +181,8 @@ pub enum Evidence {
     Changed(String),
     /// It could not be looked at: nothing is known of it.
     Unreadable(String),
+    /// It is there and must not be resumed now: it is open elsewhere, or a resume would endanger it.
+    Held(String),
     /// Another session's newer report owns it.
     TakenBy(Name),
 }

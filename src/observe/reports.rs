@@ -89,10 +89,14 @@ fn one(kind: &Kind, record: &mut Record, found: &Found, doings: &mut Vec<Said>, 
                 record.conversation =
                     Some(Conversation { id: identity.id.clone(), provenance: Provenance::Reported, at: identity.at });
                 record.identity = Some(identity);
+                record.launches.last_mut().into_iter().for_each(|launch| launch.refused = None);
                 Outcome::Accepted
             }
             Verdict::NotYet(_) => Outcome::Stays,
-            Verdict::Refused(refusal) => refused(&refusal),
+            Verdict::Refused(refusal) => {
+                note_refusal(record, &refusal);
+                refused(&refusal)
+            }
         }
     } else {
         match admission::comes_from(kind, launch.as_ref(), report) {
@@ -111,6 +115,16 @@ fn one(kind: &Kind, record: &mut Record, found: &Found, doings: &mut Vec<Said>, 
         }
     }
     outcome
+}
+
+/// Remembers why the latest launch has no conversation. A nested or delegated agent's report says nothing of it once one
+/// counted, nor does one of another launch.
+fn note_refusal(record: &mut Record, refusal: &Refusal) {
+    let of_it = matches!(refusal, Refusal::Chain(_) | Refusal::Contradicted(_) | Refusal::UnknownSource(_));
+    let identity = record.identity.as_ref().map(|identity| identity.generation);
+    if let Some(launch) = record.launches.last_mut().filter(|launch| of_it && identity != Some(launch.generation)) {
+        launch.refused = Some(refusal.to_string());
+    }
 }
 
 /// A prompt in a conversation of which no start was reported to us: the memory of that report was lost.

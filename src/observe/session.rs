@@ -21,6 +21,9 @@ use super::sight::{PaneRead, Sight};
 /// A wrapper may first run its agent for a moment, to ask it for its version, say.
 const PROBE: Duration = Duration::from_secs(1);
 
+/// The most processes of a wrapper's tree that are looked at to find the agent: it is among the oldest.
+const LOOKED_AT: usize = 64;
+
 impl Seen {
     /// A session of which nothing but the agent's state is known.
     pub(crate) fn without_pane(agent: AgentSeen) -> Self {
@@ -34,6 +37,7 @@ impl Seen {
             tmux_session: None,
             conversation: Evidence::None,
             activity: Activity::Unknown,
+            silence: None,
         }
     }
 }
@@ -212,7 +216,7 @@ impl<'a> Scene<'a> {
     /// kind is in the wrapper's tree.
     fn exited_behind_wrapper(&self, record: Option<&Record>, launch: &Launch) -> bool {
         let (Some(agent), Some(root), Some(record)) = (launch.agent, launch.process, record) else { return false };
-        agent != root && self.sight.table.alive(agent).is_none() && self.of_kind(record, root).is_none()
+        agent != root && self.sight.table.alive(agent).is_none() && self.of_kind(record, root, true).is_none()
     }
 
     /// The agent where the pane's own process is a wrapper: the one recorded while it lives, else the first of its kind.
@@ -221,20 +225,23 @@ impl<'a> Scene<'a> {
         let root = launch.process?;
         let recorded = launch.agent.filter(|agent| self.sight.table.alive(*agent).is_some());
         recorded.or_else(|| {
-            let found = self.of_kind(record, root).filter(|key| *key != root)?;
+            let found = self.of_kind(record, root, false).filter(|key| *key != root)?;
             (self.sight.at.since(&self.host.started(found.start)) >= PROBE).then_some(found)
         })
     }
 
-    /// The oldest process of the record's kind in the tree of `root`: parents are older than their children.
-    fn of_kind(&self, record: &Record, root: ProcessKey) -> Option<ProcessKey> {
+    /// The oldest process of the record's kind in the tree of `root`: parents are older than their children. `unsure`: one
+    /// whose arguments would tell, and cannot be read, counts.
+    fn of_kind(&self, record: &Record, root: ProcessKey, unsure: bool) -> Option<ProcessKey> {
         let table = &self.sight.table;
-        let names = self.ask.process_names.get(&record.kind).filter(|names| !names.is_empty())?;
-        let named = |key: &ProcessKey| table.alive(*key).is_some_and(|process| names.contains(&process.comm));
-        if named(&root) {
-            return Some(root);
-        }
-        table.trees(&[root]).into_iter().filter(named).min_by_key(|key| (key.start, key.pid))
+        let kind = self.ask.kinds.get(&record.kind).filter(|kind| kind.tells_processes())?;
+        let named = |key: &ProcessKey| {
+            let process = table.alive(*key);
+            process.is_some_and(|it| kind.is_process(&it.comm, || self.host.argv(*key)).unwrap_or(unsure))
+        };
+        let mut tree: Vec<ProcessKey> = table.trees(&[root]).into_iter().filter(|key| *key != root).collect();
+        tree.sort_by_key(|key| (key.start, key.pid));
+        std::iter::once(root).chain(tree).take(LOOKED_AT).find(named)
     }
 
     /// Why a recorded tab could be there all the same.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::agents::catalogue::builtin;
 use crate::host::clock::{Clock, Interrupt, Moment};
 use crate::host::disk::{Disk, DiskError, DiskFault, Locked};
 use crate::host::process::{
@@ -37,6 +38,8 @@ pub struct World {
 pub struct Machine {
     worlds: RefCell<Vec<World>>,
     pub markers: BTreeMap<Pid, MarkersRead>,
+    /// Arguments; `None` where they cannot be read.
+    pub argv: BTreeMap<Pid, Option<Vec<String>>>,
     pub files: BTreeMap<PathBuf, Vec<u8>>,
     pub dirs: BTreeMap<Pid, PathBuf>,
     pub boot: String,
@@ -135,6 +138,7 @@ impl Machine {
         Self {
             worlds: RefCell::new(worlds),
             markers: BTreeMap::new(),
+            argv: BTreeMap::new(),
             files: BTreeMap::new(),
             dirs: BTreeMap::new(),
             boot: "boot-1".into(),
@@ -167,7 +171,7 @@ impl Machine {
             servers,
             dirs,
             launch_dir: Path::new("/s/launch"),
-            process_names: &[(name("claude"), vec!["claude".to_owned()])].into(),
+            kinds: &["claude", "gemini"].map(|of| (name(of), builtin()[of].clone())).into(),
             unmanaged: true,
         };
         look(self, &ask, None)
@@ -209,7 +213,8 @@ impl Processes for Machine {
         self.markers.get(&key.pid).cloned().unwrap_or(MarkersRead::Read(Markers::default()))
     }
     fn argv(&self, key: ProcessKey) -> Option<Vec<String>> {
-        Some(vec!["sleep".into(), format!("{}\u{1b}[2J", key.pid)])
+        let usual = || vec!["sleep".into(), format!("{}\u{1b}[2J", key.pid)];
+        self.argv.get(&key.pid).cloned().unwrap_or_else(|| Some(usual()))
     }
     fn dir(&self, key: ProcessKey) -> Option<PathBuf> {
         self.dirs.get(&key.pid).cloned()

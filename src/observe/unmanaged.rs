@@ -1,6 +1,6 @@
 //! Agents that nobody gave to farhelm and that work in a session's directory. Only a remark in the plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::host::Host;
@@ -19,8 +19,9 @@ pub(super) fn find(
     sight: &Sight,
     dirs: &BTreeMap<Name, DirSeen>,
 ) -> BTreeMap<Name, Vec<String>> {
-    let names: BTreeSet<&String> = ask.process_names.values().flatten().collect();
-    let is_agent = |process: &&Process| !process.dead && names.contains(&process.comm);
+    // By name alone: the arguments of every `node` of the machine are too much for a remark.
+    let named = |comm: &str| ask.kinds.values().any(|kind| kind.is_process(comm, || None) == Some(true));
+    let is_agent = |process: &&Process| !process.dead && named(&process.comm);
     let ours: Vec<_> = sight.panes.iter().filter(|pane| pane.stamp.is_some()).filter_map(|pane| pane.process).collect();
     let ours = sight.table.trees(&ours);
     let table = &sight.table.processes;

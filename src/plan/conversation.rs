@@ -6,7 +6,7 @@ use crate::config::desired::{OnLost, Session};
 use crate::observe::observed::{DirSeen, Evidence};
 use crate::state::digest;
 use crate::state::fields::{Field, Shown};
-use crate::state::record::Provenance;
+use crate::state::record::{Provenance, Record};
 
 use super::Inputs;
 use super::action::{ConversationFate, Mode};
@@ -85,7 +85,7 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
 /// carried never reached it.
 fn unprompted(subject: &Subject<'_>) -> bool {
     let identity = subject.memory.as_ref().and_then(|memory| memory.record?.identity.as_ref());
-    let never = subject.seen.is_some_and(|seen| seen.conversation == Evidence::NeverPrompted);
+    let never = subject.seen.is_some_and(|seen| matches!(seen.conversation, Evidence::NeverPrompted | Evidence::Empty));
     never && identity.is_some_and(|identity| !identity.prompted)
 }
 
@@ -113,8 +113,10 @@ pub(super) fn prompt_note(want: &Session, memory: &Memory<'_>) -> Option<String>
 fn returns(past: &Memory<'_>, subject: &Subject<'_>, want: &Session) -> bool {
     let same_dir = matches!(subject.dir, Some(DirSeen::Present(dir)) if past.canonical == Some(dir.as_path()));
     let same_kind = past.record.is_some_and(|record| record.kind == want.kind);
-    let lasting =
-        !matches!(subject.seen.map(|seen| &seen.conversation), Some(Evidence::None | Evidence::NeverPrompted));
+    let lasting = !matches!(
+        subject.seen.map(|seen| &seen.conversation),
+        Some(Evidence::None | Evidence::NeverPrompted | Evidence::Empty)
+    );
     same_dir && same_kind && lasting && past.conversation.is_some()
 }
 
@@ -129,11 +131,12 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
         None => return unspoilt(format!("conversation {id} was not looked at")),
     };
     let target = match evidence {
-        Evidence::None if live => return unspoilt("no conversation was reported; this one would be lost".to_owned()),
-        Evidence::None if past.prompt_delivered.is_some() => {
-            return spoilt("it was prompted, and no conversation was ever reported".to_owned());
+        Evidence::None if live => {
+            let words = unreported(wanted, past).unwrap_or_else(|| "no conversation was reported".to_owned());
+            return unspoilt(format!("{words}; this one would be lost"));
         }
-        Evidence::None => return Found::Nothing(None),
+        Evidence::None => return unreported(wanted, past).map_or(Found::Nothing(None), spoilt),
+        Evidence::Empty => return Found::Nothing(None),
         Evidence::NeverPrompted => {
             let reusable = !forms.assign.is_empty() && !changes::differs(changed, &Field::Kind);
             return Found::Nothing(past.conversation.filter(|_| reusable).map(str::to_owned));
@@ -143,6 +146,7 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
         Evidence::Pending(words) => return spoilt(format!("conversation {id} is not stored yet: {words}")),
         Evidence::Missing(words) => return spoilt(format!("conversation {id} cannot be found: {words}")),
         Evidence::Changed(words) => return spoilt(format!("conversation {id} is not what it was: {words}")),
+        Evidence::Held(words) => return unspoilt(format!("conversation {id} must not be resumed now: {words}")),
         Evidence::TakenBy(other) => return unspoilt(format!("conversation {id} taken by {other}")),
         Evidence::Verified(target) => Some(target.as_str()),
         Evidence::Assigned => None,
@@ -168,8 +172,29 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
             Found::Keep(ConversationFate::KeptUnconfirmed(format!("{id}, assigned")), conversation.to_owned())
         }
         () => unspoilt(format!(
-            "conversation {id} was assigned at launch and never confirmed (`resume_assigned: true` resumes it)"
+            "conversation {id} was assigned at launch and never confirmed{} (`resume_assigned: true` resumes it)",
+            past.record.and_then(Record::refusal).map(|why| format!(": {why}")).unwrap_or_default()
         )),
+    }
+}
+
+/// Why there may be a conversation of which nothing was reported; `None` when nothing can have been said.
+fn unreported(wanted: &Wanted<'_, '_>, past: &Memory<'_>) -> Option<String> {
+    let record = past.record?;
+    let kind = &wanted.want.kind;
+    if let Some(why) = record.refusal() {
+        return Some(format!("no conversation is known: its report was refused, since {why}"));
+    }
+    if past.prompt_delivered.is_some() {
+        return Some("it was prompted, and no conversation was ever reported".to_owned());
+    }
+    match wanted.subject.kind {
+        _ if record.never_ran() => None,
+        Some(kind) if !kind.identifies() => Some(kind.unidentified()),
+        Some(_) if !record.always_hooked() => {
+            Some(format!("{kind} was run without its hook: whether it has a conversation is not known"))
+        }
+        _ => None,
     }
 }
 

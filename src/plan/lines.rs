@@ -1,8 +1,11 @@
 //! From one session's verdict to the lines of the plan.
 
 use crate::observe::observed::Evidence;
+use crate::observe::silence::Silence;
 
-use super::action::{Action, Item};
+use crate::agents::kind::Kind;
+
+use super::action::{Action, ConversationFate, Item};
 use super::reason::Reason;
 use super::subject::{Life, Subject};
 use super::verdict::{Case, Verdict, item};
@@ -10,7 +13,8 @@ use super::{Inputs, Trigger, changes, conversation, tabs};
 
 /// The lines of one session, in the order in which they are carried out.
 pub(super) fn items(case: Case<'_>, inputs: &Inputs<'_>, others: Option<&Reason>) -> Vec<Item> {
-    let notes = notes(&case.subject, inputs);
+    let mut notes = notes(&case.subject, inputs);
+    notes.extend(case.subject.kind.filter(|kind| begins(&case.verdict) && loses(kind)).map(Kind::unidentified));
     let mut items = Vec::new();
     if !case.verdict.frozen && case.subject.want.is_some() && inputs.request.trigger != Trigger::Down {
         items = beside(&case, inputs, others);
@@ -25,6 +29,17 @@ pub(super) fn items(case: Case<'_>, inputs: &Inputs<'_>, others: Option<&Reason>
         last.notes = notes;
     }
     items
+}
+
+/// A conversation begins, and none is said to be lost for that.
+fn begins(verdict: &Verdict) -> bool {
+    let lost = matches!(verdict.cost.conversation, ConversationFate::Lost(_));
+    matches!(verdict.action, Action::Launch(_) | Action::Restart(_)) && !lost
+}
+
+/// An agent, not just any program, and none of whose conversations can be resumed.
+fn loses(kind: &Kind) -> bool {
+    !kind.executables.is_empty() && !kind.identifies()
 }
 
 /// What is done beside the main action: move, adopt, adjust, tabs.
@@ -62,6 +77,10 @@ fn notes(subject: &Subject<'_>, inputs: &Inputs<'_>) -> Vec<String> {
                 .push("launched by another version of farhelm: changes are seen again after the next apply".to_owned());
         }
     }
+    notes.extend(subject.seen.and_then(|seen| seen.silence.as_ref()).and_then(|silence| match silence {
+        Silence::Starting(_) => None,
+        said => Some(said.words(subject.name)),
+    }));
     if let (Some(_), Some(Evidence::TakenBy(other))) = (&subject.memory, subject.seen.map(|seen| &seen.conversation)) {
         notes.push(format!("conversation taken by {other}"));
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::observe::observed::{Activity, AgentSeen, Observed, Seen, TabSeen};
+use crate::observe::silence::Silence;
 use crate::spec::name::Name;
 use crate::state::record::{EndedHow, HoldKind, Record, Recorded, SessionId};
 
@@ -125,7 +126,8 @@ fn one(name: &Name, items: &[&Item], record: Option<&Record>, id: Option<Session
         Some(AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. }) => Some(pane),
         _ => None,
     };
-    let reasons: Vec<String> = items.iter().flat_map(|item| &item.reasons).map(Reason::words).collect();
+    let mut reasons: Vec<String> = items.iter().flat_map(|item| &item.reasons).map(Reason::words).collect();
+    reasons.extend(seen.and_then(|seen| seen.silence.as_ref()).map(|silence| silence.words(name)));
     let tabs = seen.map(|seen| &seen.tabs).into_iter().flatten().map(|(name, tab)| match tab {
         TabSeen::Open { process, .. } => TabStatus { name: name.clone(), open: true, pid: process.map(|p| p.pid) },
         TabSeen::Missing => TabStatus { name: name.clone(), open: false, pid: None },
@@ -178,6 +180,9 @@ fn health(items: &[&Item], record: Option<&Record>, seen: Option<&Seen>) -> Heal
         Some((AgentSeen::Unknown(_) | AgentSeen::Several(_), _)) => Health::Unknown,
         Some((AgentSeen::Launching { .. }, _)) => Health::Starting,
         Some((AgentSeen::Alive(_), activity)) => match activity {
+            Activity::Unknown if seen.is_some_and(|seen| matches!(seen.silence, Some(Silence::Starting(_)))) => {
+                Health::Starting
+            }
             Activity::Unknown => Health::Running,
             Activity::Working => Health::Working,
             Activity::Idle => Health::Idle,

@@ -108,6 +108,7 @@ impl Workshop<'_> {
             prompt,
             hook,
             ran: false,
+            refused: None,
             ended: None,
         });
         let surplus = record.launches.len().saturating_sub(MAX_LAUNCHES);

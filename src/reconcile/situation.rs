@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use crate::agents::catalogue;
 use crate::config::desired::Desired;
 use crate::host::secrets::Fetcher;
-use crate::observe::conversation;
 use crate::observe::look::{self, Ask};
 use crate::observe::observed::{Observed, Seen};
 use crate::observe::reading::Reading;
 use crate::observe::reports::{self, Judged};
+use crate::observe::{conversation, silence};
 use crate::plan::decide;
 use crate::plan::{Inputs, Plan, Request};
 use crate::spec::name::Name;
@@ -67,11 +67,7 @@ impl Reconciler<'_> {
             servers: &boot.map(|boot| memory.servers(&boot)).unwrap_or_default(),
             dirs: desired.sessions.values().map(|s| (s.name.clone(), s.dir.path.clone())).collect(),
             launch_dir: &launch_dir,
-            process_names: &desired
-                .kinds
-                .iter()
-                .map(|(name, kind)| (name.clone(), kind.process_names.clone()))
-                .collect(),
+            kinds: &desired.kinds,
             unmanaged: self.setup.unmanaged,
         };
         let mut observed = look::look(self.host, &ask, early());
@@ -85,6 +81,7 @@ impl Reconciler<'_> {
         complete(&mut recorded, &observed, desired, &executed);
         let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));
         let judged = reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
+        silence::look(self.host, desired, &mut observed, &recorded, &kind_of);
         let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };
         conversation::add(self.host, &ask, &mut observed, &recorded, &kind_of);
         conversation::note_found(&observed, &mut recorded);

@@ -63,6 +63,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         prompt: None,
         hook: crate::state::record::HookState::None,
         ran: false,
+        refused: None,
         ended: facts.ended,
     };
     // One that could not be read came with no hashes either.

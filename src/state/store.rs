@@ -22,6 +22,7 @@ use super::owner::{self, Account};
 use super::record::{
     Damaged, FleetRecord, MAX_LAUNCHES, OwnerId, RECORD_VERSION, Record, Recorded, SessionId, TOMBSTONE_DAYS, Tombstone,
 };
+use super::reports::reading;
 use super::reserve;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -250,8 +251,8 @@ impl<'a> Store<'a> {
     }
 
     /// Finishes what an interrupted pass left half done (burials, restorations whose tombstone is still there), and
-    /// removes launch files of sessions that no record knows (a power cut can bring removed files back) and the
-    /// tombstones older than [`TOMBSTONE_DAYS`]. Keeps some room for [`Store::save_decision`].
+    /// removes launch files of sessions that no record knows (a power cut can bring removed files back), what
+    /// agents of reaped sessions reported, and the tombstones older than [`TOMBSTONE_DAYS`]. Keeps some room for [`Store::save_decision`].
     ///
     /// # Errors
     /// [`StateError`].
@@ -264,6 +265,8 @@ impl<'a> Store<'a> {
         }
         let known = memory.known();
         launch_files::sweep(self.disk, &self.layout.launch(), |id, _| known.contains(&id))?;
+        // What cannot be removed now is removed next time.
+        let _ = reading::prune(self.disk, &self.layout, &memory.tombstones.keys().copied().collect());
         let limit = TOMBSTONE_DAYS * DAY_MS;
         self.drop_tombstones(&memory, |grave| now.wall_ms.saturating_sub(grave.reaped_ms) > limit).map(|_| ())
     }

@@ -54,7 +54,8 @@ impl Bed {
     }
 
     /// Writes `farhelm.yaml` with these sessions: a name, and lines of YAML. Each has a repository of its own for a
-    /// directory, which the agent trusts, and the agent's profile and environment.
+    /// directory, unless it says another one (`dir: '@WORK@/…'`), which the agent trusts, and the agent's profile and
+    /// environment.
     ///
     /// Name all sessions before the first runs, if need be `desired: stopped`: an agent that runs may write its
     /// configuration anew, and without a directory that was trusted meanwhile.
@@ -64,8 +65,10 @@ impl Bed {
         text += if self.agent.kind().choices.trusted.is_some() { "  trust: trusted\n" } else { "" };
         text += if sessions.is_empty() { "sessions: {}\n" } else { "sessions:\n" };
         for (name, fields) in sessions {
-            self.repository(name);
-            text += &format!("  {name}:\n    dir: '@WORK@/{name}'\n");
+            let dir = fields.lines().find_map(|line| line.strip_prefix("dir: '@WORK@/")?.strip_suffix('\''));
+            self.repository(dir.unwrap_or(name));
+            text += &format!("  {name}:\n");
+            text += &if dir.is_none() { format!("    dir: '@WORK@/{name}'\n") } else { String::new() };
             for line in fields.lines().filter(|line| !line.is_empty()) {
                 text += &format!("    {line}\n");
             }
@@ -254,6 +257,12 @@ impl Bed {
         found.dedup();
         found.retain(|p| Some(p.pid) != server);
         found.iter().map(|p| format!("pid {}: {:?}", p.pid, process::argv(p.pid))).collect()
+    }
+
+    /// Waits until nothing but the tmux server is left.
+    #[track_caller]
+    pub fn wait_left_nothing(&self) {
+        crate::support::wait::wait_at_most(PATIENCE, "all of it has ended", || self.left().is_empty());
     }
 
     fn home(&self) -> Home {

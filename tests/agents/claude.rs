@@ -33,13 +33,28 @@ pub static AGENT: Agent = Agent {
 };
 
 common_tests!();
-kept_tests!(
+tests_of!(
+    kept:
     comes_back_after_a_kill_a_change_and_a_removal,
     comes_back_in_mid_turn_and_after_the_server_and_the_machine_died,
     starts_anew_when_nothing_was_said,
     is_held_when_its_transcript_is_gone,
     comes_back_in_the_conversation_that_a_clear_began,
     a_nested_run_changes_nothing,
+);
+tests_of!(
+    same:
+    two_in_one_directory_are_never_crossed,
+    comes_back_with_its_posture_and_its_environment,
+    starts_without_the_marks_of_an_agent_above_it,
+    a_report_made_while_the_server_dies_counts,
+    comes_back_in_an_empty_conversation_that_a_clear_began,
+);
+tests_of!(
+    wrapped:
+    behind_two_wrappers_that_stay_it_is_refused,
+    behind_a_wrapper_that_becomes_it_it_is_accepted,
+    is_missed_behind_a_wrapper_that_lives_on,
 );
 
 const STATE: &str = ".claude.json";
@@ -77,4 +92,44 @@ fn environment(home: &Home) -> Vec<(&'static str, String)> {
         ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
         ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
     ]
+}
+
+#[test]
+fn a_question_before_its_start_is_named() {
+    let Some(bed) = AGENT.bed() else { return };
+    bed.sessions(&[("api", "permissions: yolo")]);
+    let file = bed.path("home").join(STATE);
+    let mut state: Value = serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
+    state["projects"] = json!({});
+    std::fs::write(&file, state.to_string()).expect("our own file");
+    bed.apply();
+    bed.wait("api", "its question is named", || {
+        let status = bed.status();
+        let api = status.of("api");
+        api.health == "needs-input" && api.reason.contains("`trust`")
+    });
+    bed.down();
+}
+
+#[test]
+fn is_not_resumed_while_its_conversation_is_open_in_another_process() {
+    let Some(bed) = AGENT.bed() else { return };
+    let api = ("api", "permissions: yolo");
+    bed.sessions(&[api]);
+    let id = bed.prompted("api", "remember the harbour");
+    let other = format!(
+        "dir: '@WORK@/api'\nkind: generic\ninvocation: [claude, --dangerously-skip-permissions, --resume, '{id}']"
+    );
+    bed.sessions(&[api, ("by-hand", &other)]);
+    bed.apply();
+    bed.wait_idle("by-hand");
+    bed.kill_agent("api");
+    bed.farhelm(["plan"]).ok().says("blocked").says("open in another process");
+    bed.apply();
+    assert_eq!(bed.status().of("api").pid, None);
+    bed.farhelm(["stop", "by-hand"]).ok();
+    bed.farhelm(["plan"]).ok().says("launch, resume").says(&id[..8]);
+    bed.apply();
+    bed.goes_on("api", &id, &["remember the harbour"], "and of its ships");
+    bed.down();
 }

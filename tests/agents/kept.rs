@@ -4,24 +4,15 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::agent::Agent;
 use crate::bed::Bed;
-use crate::results;
 use crate::support::process;
 use crate::support::wait::wait_at_most;
-
-/// Runs a test of an agent.
-pub fn check(agent: &'static Agent, behaviour: &str, test: fn(&Bed)) {
-    let Some(bed) = agent.bed() else { return };
-    test(&bed);
-    results::passed(agent.name, behaviour);
-}
 
 const FIRST: &str = "remember the harbour";
 const SECOND: &str = "and of its ships";
 
 /// An id that no report confirms is resumed only where the profile says so.
-fn fields(bed: &Bed, more: &str) -> String {
+pub fn fields(bed: &Bed, more: &str) -> String {
     let assigned = if reports(bed) { "" } else { "resume_assigned: true\n" };
     format!("permissions: yolo\n{assigned}{more}")
 }
@@ -46,70 +37,71 @@ impl Bed {
         all.into_iter().find(|one| one["session"] == name).unwrap_or_else(|| panic!("no conversation of `{name}`"))
     }
 
-    /// Launches `api`, has it say something, and waits until its conversation could be resumed: the id.
+    /// Launches the fleet, has a session say something, and waits until its conversation could be resumed: the id.
     #[track_caller]
-    fn prompted(&self) -> String {
+    pub fn prompted(&self, name: &str, text: &str) -> String {
         self.apply();
-        self.wait_idle("api");
-        self.type_into("api", FIRST);
-        self.wait_turns("api", 1);
-        self.wait_idle("api");
+        self.wait_idle(name);
+        let before = self.model().turns().len();
+        self.type_into(name, text);
+        self.wait_turns(name, before + 1);
+        self.wait_idle(name);
         let expected = if reports(self) { "kept" } else { "unconfirmed" };
-        self.wait("api", "its conversation is known", || self.conversation("api")["state"] == expected);
-        self.conversation("api")["id"].as_str().expect("an id").to_owned()
+        self.wait(name, "its conversation is known", || self.conversation(name)["state"] == expected);
+        self.conversation(name)["id"].as_str().expect("an id").to_owned()
     }
 
     /// Kills the agent where it stands, its tools and its pane's process with it.
     #[track_caller]
-    fn kill_agent(&self) {
-        let pids = [self.agent_pid("api"), self.pid("api")];
+    pub fn kill_agent(&self, name: &str) {
+        let pids = [self.agent_pid(name), self.pid(name)];
         pids.iter().for_each(|pid| process::kill_hard(*pid));
         // A leader is a zombie at once, while its threads are still being ended.
-        wait_at_most(crate::bed::PATIENCE, "it is gone", || self.status().of("api").pid.is_none());
+        wait_at_most(crate::bed::PATIENCE, "it is gone", || self.status().of(name).pid.is_none());
     }
 
     /// Kills the tmux server, and waits until the agents have ended with it.
     #[track_caller]
-    fn kill_server(&self) {
+    pub fn kill_server(&self) {
         self.tmux().run(&["kill-server"]);
         wait_at_most(crate::bed::PATIENCE, "the agents have ended", || self.left().is_empty());
     }
 
     /// The model is asked on, and told what was said before.
     #[track_caller]
-    fn goes_on(&self, id: &str, said: &[&str], next: &str) {
-        self.wait_idle("api");
+    pub fn goes_on(&self, name: &str, id: &str, said: &[&str], next: &str) {
+        self.wait_idle(name);
         let before = self.model().turns().len();
-        self.type_into("api", next);
-        let turns = self.wait_turns("api", before + 1);
+        self.type_into(name, next);
+        let turns = self.wait_turns(name, before + 1);
         let last = turns.last().expect("just asked");
         for text in said {
             assert_eq!(last.prompts.iter().filter(|p| p.contains(text)).count(), 1, "`{text}` in {:?}", last.prompts);
         }
-        self.wait_idle("api");
-        assert_eq!(self.conversation("api")["id"], id, "another conversation");
+        self.wait_idle(name);
+        assert_eq!(self.conversation(name)["id"], id, "another conversation");
     }
 }
 
 /// SIGKILL; then a change that restarts it; then its removal and its return.
 pub fn comes_back_after_a_kill_a_change_and_a_removal(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
-    let id = bed.prompted();
-    bed.kill_agent();
+    let id = bed.prompted("api", FIRST);
+    bed.kill_agent("api");
     bed.farhelm(["plan"]).ok().says("launch, resume").says(kept(bed));
     bed.apply();
-    bed.goes_on(&id, &[FIRST], SECOND);
+    bed.goes_on("api", &id, &[FIRST], SECOND);
     bed.sessions(&[("api", &fields(bed, "env: {CHANGED: '1'}"))]);
     bed.farhelm(["plan", "--now"]).ok().says("restart, resume").says("env.CHANGED");
     bed.farhelm(["apply", "-y", "--now"]).ok();
-    bed.goes_on(&id, &[FIRST, SECOND], "and the tides");
+    bed.goes_on("api", &id, &[FIRST, SECOND], "and the tides");
     bed.sessions(&[]);
     bed.apply();
     assert_eq!(bed.left(), [""; 0]);
     bed.sessions(&[("api", &fields(bed, "env: {CHANGED: '1'}"))]);
     bed.farhelm(["plan"]).ok().says("launch, resume");
     bed.apply();
-    bed.goes_on(&id, &[FIRST, SECOND], "and the gulls");
+    bed.goes_on("api", &id, &[FIRST, SECOND], "and the gulls");
     bed.is_settled();
     bed.down();
 }
@@ -117,21 +109,21 @@ pub fn comes_back_after_a_kill_a_change_and_a_removal(bed: &Bed) {
 /// SIGKILL in mid-turn; then of the tmux server; then what a reboot leaves.
 pub fn comes_back_in_mid_turn_and_after_the_server_and_the_machine_died(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
-    let id = bed.prompted();
+    let id = bed.prompted("api", FIRST);
     let endless = bed.endless("api");
     bed.type_into("api", &endless);
     bed.wait_tool("api");
-    bed.kill_agent();
+    bed.kill_agent("api");
     bed.apply();
-    bed.goes_on(&id, &[FIRST], SECOND);
+    bed.goes_on("api", &id, &[FIRST], SECOND);
     bed.kill_server();
     bed.apply();
-    bed.goes_on(&id, &[FIRST, SECOND], "and the tides");
+    bed.goes_on("api", &id, &[FIRST, SECOND], "and the tides");
     bed.kill_server();
     forget_the_boot(bed);
     bed.farhelm(["plan"]).ok().says("launch, resume");
     bed.apply();
-    bed.goes_on(&id, &[FIRST, SECOND], "and the gulls");
+    bed.goes_on("api", &id, &[FIRST, SECOND], "and the gulls");
     bed.down();
 }
 
@@ -152,7 +144,7 @@ pub fn starts_anew_when_nothing_was_said(bed: &Bed) {
     bed.apply();
     bed.wait_idle("api");
     bed.wait("api", "its conversation is known", || bed.conversation("api")["state"] == "nothing-to-lose");
-    bed.kill_agent();
+    bed.kill_agent("api");
     bed.farhelm(["plan"]).ok().says("1 to launch").says("nothing to lose");
     bed.apply();
     bed.wait_idle("api");
@@ -164,8 +156,8 @@ pub fn starts_anew_when_nothing_was_said(bed: &Bed) {
 /// The file of the conversation is gone: the session is held, and begins anew only when it is told to.
 pub fn is_held_when_its_transcript_is_gone(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
-    bed.prompted();
-    bed.kill_agent();
+    bed.prompted("api", FIRST);
+    bed.kill_agent("api");
     bed.farhelm(["stop", "api"]).ok();
     let records = bed.state().join("sessions");
     let record = fs::read_dir(records).expect("records").flatten().next().expect("one").path();
@@ -184,7 +176,7 @@ pub fn is_held_when_its_transcript_is_gone(bed: &Bed) {
 /// `/clear`, then a kill: the new conversation comes back, never the one that was left.
 pub fn comes_back_in_the_conversation_that_a_clear_began(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
-    let old = bed.prompted();
+    let old = bed.prompted("api", FIRST);
     bed.slash("api", "/clear", FIRST);
     bed.wait_idle("api");
     bed.type_into("api", SECOND);
@@ -195,9 +187,9 @@ pub fn comes_back_in_the_conversation_that_a_clear_began(bed: &Bed) {
         now["id"] != old.as_str() && now["state"] == "kept"
     });
     let new = bed.conversation("api")["id"].as_str().expect("an id").to_owned();
-    bed.kill_agent();
+    bed.kill_agent("api");
     bed.apply();
-    bed.goes_on(&new, &[SECOND], "and the tides");
+    bed.goes_on("api", &new, &[SECOND], "and the tides");
     assert!(!bed.model().turns().last().expect("asked").prompts.iter().any(|p| p.contains(FIRST)));
     bed.down();
 }
@@ -205,7 +197,7 @@ pub fn comes_back_in_the_conversation_that_a_clear_began(bed: &Bed) {
 /// A second agent of the kind, run by the first one's shell tool, overwrites nothing.
 pub fn a_nested_run_changes_nothing(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
-    let id = bed.prompted();
+    let id = bed.prompted("api", FIRST);
     let nested = match bed.agent.name {
         "claude" => "claude -p nested",
         _ => "codex exec nested",
@@ -219,9 +211,9 @@ pub fn a_nested_run_changes_nothing(bed: &Bed) {
     });
     bed.wait_idle("api");
     assert_eq!(bed.conversation("api")["id"], id.as_str());
-    bed.kill_agent();
+    bed.kill_agent("api");
     bed.farhelm(["plan"]).ok().says("launch, resume");
     bed.apply();
-    bed.goes_on(&id, &[FIRST], SECOND);
+    bed.goes_on("api", &id, &[FIRST], SECOND);
     bed.down();
 }

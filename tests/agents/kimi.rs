@@ -36,6 +36,28 @@ fn a_prompt_in_the_file_is_refused_before_anything_starts() {
     assert_eq!(bed.tmux().panes(), []);
 }
 
+#[test]
+fn what_cannot_be_resumed_is_said_before_and_after_it_is_lost() {
+    let Some(bed) = AGENT.bed() else { return };
+    let words = "kimi neither reports its conversation nor takes an id for it";
+    bed.sessions(&[("api", "permissions: yolo")]);
+    bed.farhelm(["plan"]).ok().says("1 to launch").says(words);
+    bed.farhelm(["explain", "kind", "kimi"]).ok().says(words);
+    bed.apply();
+    bed.wait_idle("api");
+    bed.type_into("api", "remember the harbour");
+    bed.wait_turns("api", 1);
+    bed.wait_idle("api");
+    bed.sessions(&[("api", "permissions: yolo\nenv: {CHANGED: '1'}")]);
+    bed.farhelm(["plan"]).ok().says("blocked").says(words).says("--allow-fresh");
+    bed.sessions(&[("api", "permissions: yolo")]);
+    bed.kill_agent("api");
+    bed.farhelm(["plan"]).ok().says("1 to launch").says("conversation lost").says(words);
+    bed.apply();
+    bed.wait_idle("api");
+    bed.down();
+}
+
 fn configure(home: &Home) {
     let mut config = format!(
         "default_model = \"other\"\n[providers.fake]\ntype = \"openai\"\nbase_url = \"{}/v1\"\napi_key = \"dummy\"\n",

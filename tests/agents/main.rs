@@ -16,7 +16,9 @@ mod common;
 mod kept;
 mod model;
 mod results;
+mod same;
 mod table;
+mod wrapped;
 
 /// The tests every agent must pass, in the module of that agent.
 macro_rules! common_tests {
@@ -39,13 +41,13 @@ macro_rules! common_tests {
     };
 }
 
-/// Tests of conversations, in the module of an agent.
-macro_rules! kept_tests {
-    ($($behaviour:ident),+ $(,)?) => {
+/// Tests of one file (`kept`, `same`, `wrapped`), in the module of an agent.
+macro_rules! tests_of {
+    ($file:ident: $($behaviour:ident),+ $(,)?) => {
         $(
             #[test]
             fn $behaviour() {
-                crate::kept::check(&AGENT, stringify!($behaviour), crate::kept::$behaviour);
+                crate::common::check(&AGENT, stringify!($behaviour), crate::$file::$behaviour);
             }
         )+
     };

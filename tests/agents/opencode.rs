@@ -22,7 +22,7 @@ pub static AGENT: Agent = Agent {
 };
 
 common_tests!();
-kept_tests!(comes_back_after_a_kill_a_change_and_a_removal,);
+tests_of!(kept: comes_back_after_a_kill_a_change_and_a_removal);
 
 fn configure(home: &Home) {
     // With a plugin of anybody's it asks npm for a package at its start, and without a network for a minute and more.

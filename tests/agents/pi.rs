@@ -22,7 +22,7 @@ pub static AGENT: Agent = Agent {
 };
 
 common_tests!();
-kept_tests!(comes_back_after_a_kill_a_change_and_a_removal,);
+tests_of!(kept: comes_back_after_a_kill_a_change_and_a_removal);
 
 fn configure(home: &Home) {
     let model = |id| json!({"id": id, "reasoning": true, "contextWindow": 200_000, "maxTokens": 8000});

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use farhelm::agents::catalogue::builtin;
+use farhelm::agents::kind::reports::Doing;
 use farhelm::agents::kind::{ChoiceForm, Kind, PromptForm};
 
 use crate::AGENTS;
@@ -15,6 +16,8 @@ const END: &str = "<!-- end of agents -->\n";
 
 /// The test that proves how it is launched.
 const LAUNCH: &str = "launched_with_its_choices_and_its_prompt_once";
+/// The test that proves that its conversation survives.
+const RESUME: &str = "comes_back_after_a_kill_a_change_and_a_removal";
 /// The tests that prove that nothing is left of an agent.
 const REAP: [&str; 2] = ["stop_in_mid_turn_leaves_nothing", "down_leaves_nothing"];
 
@@ -43,18 +46,19 @@ fn every_kind_says_the_version_that_is_tested() {
 fn table() -> String {
     let results = results::read();
     let mut text = String::from(
-        "| agent | version | launch | choices | assigned id | resume form | reap |\n|---|---|---|---|---|---|---|\n",
+        "| agent | verified | launch | choices | identity by | resume | activity | reap |\n|---|---|---|---|---|---|---|---|\n",
     );
     for kind in builtin().values().filter(|kind| kind.name.as_str() != "generic") {
         let seen = results.get(kind.name.as_str());
-        let version = kind.verified.as_ref().map_or("not run", |verified| &verified.version);
+        let verified = kind.verified.as_ref().map(|verified| format!("{}, {}", verified.version, verified.date));
         let cells = [
             kind.name.to_string(),
-            version.to_owned(),
+            verified.unwrap_or_else(|| "not run".to_owned()),
             launch(kind, seen),
             choices(kind),
-            assigned(kind),
-            resume(kind),
+            identity(kind),
+            resume(kind, seen),
+            activity(kind),
             reap(seen).to_owned(),
         ];
         writeln!(text, "| {} |", cells.join(" | ")).expect("a text takes all");
@@ -100,16 +104,36 @@ fn said(form: &ChoiceForm) -> String {
     if words.is_empty() { "always".to_owned() } else { format!("`{}`", words.join(" ")) }
 }
 
-fn assigned(kind: &Kind) -> String {
-    match &kind.conversation {
-        Some(forms) if !forms.assign.is_empty() => format!("`{}`", forms.assign.join(" ")),
-        _ => "none".to_owned(),
+/// By what its conversation is known.
+fn identity(kind: &Kind) -> String {
+    let assigned = kind.conversation.as_ref().map(|forms| forms.assign.join(" ")).filter(|form| !form.is_empty());
+    let reported = kind.reports.as_ref().map(|it| if it.at_start() { "its start" } else { "its first prompt" });
+    match (assigned, reported) {
+        (Some(form), Some(when)) => format!("`{form}`, and its hook at {when}"),
+        (Some(form), None) => format!("`{form}`"),
+        (None, Some(when)) => format!("its hook at {when}"),
+        (None, None) => "nothing".to_owned(),
     }
 }
 
-fn resume(kind: &Kind) -> String {
-    let Some(forms) = &kind.conversation else { return "none".to_owned() };
-    format!("`{} {}`", program(kind), forms.resume.join(" "))
+/// How it is resumed, and whether that was seen.
+fn resume(kind: &Kind, seen: Option<&Seen>) -> String {
+    let forms = kind.conversation.as_ref().filter(|_| kind.identifies());
+    let Some(forms) = forms else { return "never: each launch begins anew".to_owned() };
+    let tested = seen.is_some_and(|seen| seen.passed.contains(RESUME));
+    let unconfirmed = if kind.reports.is_none() { ", with `resume_assigned`" } else { "" };
+    let untested = if tested { "" } else { " (not tested)" };
+    format!("`{} {}`{unconfirmed}{untested}", program(kind), forms.resume.join(" "))
+}
+
+/// What it says of what it does.
+fn activity(kind: &Kind) -> String {
+    let Some(reports) = kind.reports.as_ref().filter(|reports| !reports.activity.is_empty()) else {
+        return "unknown".to_owned();
+    };
+    let says = |doing| reports.activity.values().any(|said| *said == doing);
+    let words = [(Doing::Working, "working"), (Doing::Idle, "idle"), (Doing::NeedsInput, "needs input")];
+    words.into_iter().filter(|(doing, _)| says(*doing)).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
 }
 
 fn reap(seen: Option<&Seen>) -> &'static str {

@@ -21,4 +21,5 @@ mod faults_of_tmux;
 mod machine;
 mod operators;
 mod secrets;
+mod silent_agents;
 mod watch;

@@ -42,6 +42,7 @@ fn launch(generation: u32) -> Launch {
         prompt: None,
         hook: crate::state::record::HookState::None,
         ran: false,
+        refused: None,
         ended: None,
     }
 }
@@ -247,7 +248,7 @@ fn claude_is_accepted_before_its_transcript_is_written() {
     let identity = accepted(None, &report);
     assert_eq!(identity.verify(EvidenceRule::ClaudeTranscript, None, &disk()), Finding::NeverPrompted);
     fs::create_dir_all(transcript.parent().unwrap()).unwrap();
-    fs::write(&transcript, "{}\n").unwrap();
+    fs::write(&transcript, "{\"type\":\"user\",\"uuid\":\"58127860\"}\n").unwrap();
     assert!(accepted(None, &report).seen);
 }
 

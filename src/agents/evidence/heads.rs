@@ -15,6 +15,19 @@ fn other<T: AsRef<str>>(words: T) -> Said {
     Said::Other(words.as_ref().to_owned())
 }
 
+/// Whether a Claude transcript holds a message, by which it is a conversation (seen on 2.1.332, 2026-11-30): one has a
+/// `uuid`, and what comes before the first, such as the mode and snapshots of files, has none.
+pub(super) fn has_claude_message(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some((entry, after)) = line(rest) {
+        if entry["uuid"].is_string() {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
 /// Codex's rollout (seen on 0.171.0, 2026-11-30): `session_meta` of a thread of the foreground. A delegated agent's has an
 /// object for its source. The thread is `id`; the runtime's id is in `session_id`, where there is one.
 pub(super) fn codex(bytes: &[u8], sought: &Sought<'_>) -> Said {

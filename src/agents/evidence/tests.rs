@@ -5,6 +5,10 @@ use super::*;
 use crate::host::real::{Machine, Settings};
 
 const ID: &str = "01a22c4d-31cd-7c31-ab52-83301718de21";
+/// What Claude writes before a message, and one.
+const BEFORE: &[u8] =
+    b"{\"type\":\"mode\",\"mode\":\"normal\"}\n{\"type\":\"file-history-snapshot\",\"snapshot\":{}}\n";
+const MESSAGE: &[u8] = b"{\"type\":\"mode\"}\n{\"type\":\"user\",\"message\":{},\"uuid\":\"58127860\"}\n";
 const HEADER: &str = include_str!("tests/codex-rollout.jsonl");
 
 struct World {
@@ -48,6 +52,7 @@ impl World {
         match self.verify(rule, transcripts) {
             Finding::Verified { .. } => "verified",
             Finding::NeverPrompted => "never prompted",
+            Finding::Empty => "empty",
             Finding::Pending(_) => "pending",
             Finding::Missing(_) => "missing",
             Finding::Changed(_) => "changed",
@@ -65,7 +70,7 @@ fn header(from: &str, to: &str) -> Vec<u8> {
 #[test]
 fn a_claude_conversation_is_verified_by_the_transcript_it_named() {
     let world = world();
-    let path = world.write(&format!("projects/-tmp-demo/{ID}.jsonl"), b"{}\n");
+    let path = world.write(&format!("projects/-tmp-demo/{ID}.jsonl"), MESSAGE);
     assert_eq!(world.verify(EvidenceRule::ClaudeTranscript, &[path]), same(ID));
 }
 
@@ -78,8 +83,12 @@ fn a_claude_transcript_that_is_not_there_means_what_was_seen_before() {
     {
         (world.prompted, world.seen) = (prompted, seen);
         assert_eq!(world.word(EvidenceRule::ClaudeTranscript, &path), expected);
-        fs::write(&path[0], "").unwrap();
-        assert_eq!(world.word(EvidenceRule::ClaudeTranscript, &path), expected, "empty");
+        // Claude resumes none without a message, and takes none of their ids again.
+        let expected = if expected == "missing" { expected } else { "empty" };
+        for (bytes, what) in [(&b""[..], "empty"), (BEFORE, "no message"), (&MESSAGE[..40], "half a message")] {
+            fs::write(&path[0], bytes).unwrap();
+            assert_eq!(world.word(EvidenceRule::ClaudeTranscript, &path), expected, "{what}");
+        }
         fs::remove_file(&path[0]).unwrap();
     }
 }
@@ -101,7 +110,7 @@ fn a_claude_transcript_of_another_conversation_or_behind_a_link_is_changed() {
 fn a_later_report_names_the_right_file_where_the_first_named_a_wrong_one() {
     let world = world();
     let wrong = world.path(&format!("projects/-elsewhere/{ID}.jsonl"));
-    let right = world.write(&format!("projects/-tmp-demo/{ID}.jsonl"), b"{}\n");
+    let right = world.write(&format!("projects/-tmp-demo/{ID}.jsonl"), MESSAGE);
     assert_eq!(world.word(EvidenceRule::ClaudeTranscript, &[wrong, right]), "verified");
 }
 
@@ -109,7 +118,7 @@ fn a_later_report_names_the_right_file_where_the_first_named_a_wrong_one() {
 fn b2_evidence_where_the_agent_will_no_longer_look_is_missing() {
     let mut world = world();
     let old = world.dir.path().join("old");
-    let path = [world.write(&format!("old/projects/-tmp-demo/{ID}.jsonl"), b"{}\n")];
+    let path = [world.write(&format!("old/projects/-tmp-demo/{ID}.jsonl"), MESSAGE)];
     for (root, expected) in [(Some(old.clone()), "verified"), (None, "verified"), (Some(old.join("new")), "missing")] {
         world.root = root;
         assert_eq!(world.word(EvidenceRule::ClaudeTranscript, &path), expected);

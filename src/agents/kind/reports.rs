@@ -182,6 +182,12 @@ impl Reports {
         std::iter::once(START).chain(named.into_iter().filter(|event| *event != START)).collect()
     }
 
+    /// Whether the agent reports when it starts, prompted or not.
+    #[must_use]
+    pub fn at_start(&self) -> bool {
+        matches!(self.evidence, EvidenceRule::ClaudeTranscript | EvidenceRule::SessionFile | EvidenceRule::GeminiChat)
+    }
+
     /// The seconds the hook is given at `event`.
     #[must_use]
     pub fn timeout_of(&self, event: &str) -> u32 {

@@ -61,6 +61,9 @@ pub struct Setting {
     pub equals: serde_json::Value,
     /// What happens otherwise, in words.
     pub why: String,
+    /// No conversation is resumed where it does not hold.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_resume: bool,
 }
 
 /// A JSON file that maps trusted directories. One covers what is below it.

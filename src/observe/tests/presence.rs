@@ -1,5 +1,5 @@
 use super::*;
-use crate::observe::observed::{DirSeen, TabSeen};
+use crate::observe::observed::{DirSeen, PaneSeen, TabSeen};
 use crate::state::record::{Ended, EndedHow};
 
 fn alive(record: &Record) -> World {
@@ -180,6 +180,29 @@ fn behind_a_live_wrapper_the_first_process_of_the_kind_is_the_agent_once_it_has_
     record.kind = name("generic");
     record.launches[0].agent = None;
     assert_eq!(behind(&record, &others), None);
+}
+
+#[test]
+fn behind_a_live_wrapper_an_agent_that_only_its_arguments_tell_is_found_and_missed() {
+    let mut record = running();
+    record.kind = name("gemini");
+    let node = |pid, parent| Process { comm: "node".into(), ..process(pid, parent) };
+    let look = |record: &Record, argv: &[(Pid, Option<&str>)]| {
+        let world = World::with(vec![pane(1, AGENT, stamp_of(record))], &[node(201, AGENT), node(202, AGENT)]);
+        let mut machine = Machine::new(&[world]);
+        let words = |script: &str| vec!["node".to_owned(), "--enable-source-maps".to_owned(), script.to_owned()];
+        machine.argv = argv.iter().map(|(pid, script)| (*pid, script.map(words))).collect();
+        machine.seen(record).agent
+    };
+    let others = &[(201, Some("/x/server.js")), (202, Some("/x/bin/gemini"))];
+    assert!(
+        matches!(look(&record, others), AgentSeen::Alive(PaneSeen { agent: Some(found), .. }) if found == key(202))
+    );
+    record.launches[0].agent = Some(key(203));
+    let gone = &[(201, Some("/x/server.js")), (202, Some("/x/gemini.js"))];
+    assert!(matches!(look(&record, gone), AgentSeen::Ended { pane: None, .. }));
+    let unreadable = &[(201, Some("/x/server.js")), (202, None)];
+    assert!(matches!(look(&record, unreadable), AgentSeen::Alive(PaneSeen { agent: None, .. })));
 }
 
 #[test]

@@ -299,6 +299,7 @@ pub fn absent() -> Seen {
         tmux_session: None,
         conversation: Evidence::None,
         activity: Activity::Unknown,
+        silence: None,
     }
 }
 
@@ -340,6 +341,7 @@ pub fn record(session: &Session) -> Record {
             prompt: None,
             hook: crate::state::record::HookState::None,
             ran: false,
+            refused: None,
             ended: None,
         }],
         tabs: BTreeMap::new(),

@@ -122,20 +122,16 @@ fn taken_name(place: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes the reports of every session not in `known`: those with a record, and those whose lost record may yet be
-/// rebuilt from a live pane.
+/// Removes the reports and hook logs of `buried` sessions. Of a session that nothing is known of they stay: its lost
+/// record may yet be rebuilt from a live pane.
 ///
 /// # Errors
 /// The first [`DiskError`]; the others are tried all the same.
-pub fn prune(disk: &dyn Disk, layout: &Layout, known: &BTreeSet<SessionId>) -> Result<(), DiskError> {
+pub fn prune(disk: &dyn Disk, layout: &Layout, buried: &BTreeSet<SessionId>) -> Result<(), DiskError> {
     let mut first = Ok(());
-    for name in disk.list(&layout.reports())? {
-        let Some(id) = uuid::Uuid::try_parse(&name).ok().map(SessionId).filter(|id| id.to_string() == name) else {
-            continue;
-        };
-        if !known.contains(&id) {
-            first = first.and(disk.remove_dir(&layout.report_dir(id)));
-        }
+    let names: BTreeSet<String> = disk.list(&layout.reports())?.into_iter().collect();
+    for id in buried.iter().filter(|id| names.contains(&id.to_string())) {
+        first = first.and(disk.remove_dir(&layout.report_dir(*id)));
     }
     first
 }

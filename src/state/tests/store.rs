@@ -249,3 +249,18 @@ fn two_hundred_records_are_read_in_a_few_milliseconds() {
     }
     println!("{:?} a reading", begun.elapsed() / 100);
 }
+
+#[test]
+fn what_agents_of_reaped_sessions_reported_is_removed_and_nothing_else() {
+    let place = Place::new();
+    let store = place.store();
+    store.save(&[record(1, "web", "api"), record(2, "web", "docs")]).unwrap();
+    // The third has no record: it may be rebuilt from a live pane.
+    for n in [1, 2, 3] {
+        fs::create_dir_all(store.layout().report_dir(id(n))).unwrap();
+        fs::write(store.layout().report_dir(id(n)).join("log"), "1 reported - -\n").unwrap();
+    }
+    store.bury(&record(2, "web", "docs"), moment(0)).unwrap();
+    store.tidy(moment(0)).unwrap();
+    assert_eq!([1, 2, 3].map(|n| store.layout().report_dir(id(n)).exists()), [true, false, true]);
+}

@@ -133,16 +133,16 @@ fn an_overlong_report_is_not_read() {
 }
 
 #[test]
-fn only_reports_of_known_sessions_are_kept() {
+fn reports_of_buried_sessions_are_removed_and_no_others() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::new(dir.path());
-    let [known, gone] = [1, 2].map(|n| SessionId(uuid::Uuid::from_u128(n)));
+    let [known, gone, never] = [1, 2, 3].map(|n| SessionId(uuid::Uuid::from_u128(n)));
     for id in [known, gone] {
         fs::create_dir_all(layout.report_dir(id)).unwrap();
         leave(&layout.report_dir(id), &report(7, "a", 1), Slot::Start);
     }
     fs::create_dir(layout.reports().join("not-ours")).unwrap();
-    prune(&disk(), &layout, &BTreeSet::from([known])).unwrap();
+    prune(&disk(), &layout, &BTreeSet::from([gone, never])).unwrap();
     assert_eq!(conversations(&layout.report_dir(known)), ["a"]);
     assert!(!layout.report_dir(gone).exists());
     assert!(layout.reports().join("not-ours").exists());
