@@ -45,11 +45,15 @@ pub fn key(paths: &[PathBuf]) -> String {
     digest::short("kept", paths.iter().map(|path| path.as_os_str().as_encoded_bytes()))
 }
 
-/// Keeps a fleet.
+/// Keeps a fleet, unless it is kept as it is.
 ///
 /// # Errors
 /// [`DiskError`].
 pub fn keep(disk: &dyn Disk, layout: &Layout, key: &str, kept: &Kept) -> Result<(), DiskError> {
+    let same = |known: &Kept| known.desired == kept.desired && known.revision == kept.revision;
+    if find(disk, layout, key).ok().flatten().is_some_and(|known| same(&known)) {
+        return Ok(());
+    }
     let path = layout.kept(key);
     match serde_json::to_vec(kept) {
         Ok(text) => disk.replace(&[(path, text)]),

@@ -54,7 +54,7 @@ impl Source for Files {
 }
 
 /// A schedule under way.
-pub struct Resident<'w> {
+struct Resident<'w> {
     world: &'w World,
     random: Random,
     files: Files,
@@ -92,7 +92,7 @@ pub fn run(seed: u64) -> Verdict {
 }
 
 impl<'w> Resident<'w> {
-    pub fn new(world: &'w World, random: Random, files: Files) -> Self {
+    fn new(world: &'w World, random: Random, files: Files) -> Self {
         let (coming, history) = (News::default(), History::default());
         Self { world, random, files, watch: None, coming, history, blind: false, runs: 0, done: 0 }
     }

@@ -52,7 +52,7 @@ pub fn quiet(world: &World) {
     world.remark("the trouble stops");
     world.set_faults(Faults { programs_last: true, ..Faults::none() });
     // Users close what is theirs, and what a session that was reaped out of reach left on a server without a socket.
-    world.tidy_panes(&memory::ids(&world, "sessions"));
+    world.tidy_panes(&memory::ids(world, "sessions"));
     // What the plan tells an operator to do: end the server that took the place, and bring back the other.
     world.restore_socket(&socket());
     while world.servers_on(&socket()) > 1 && world.kill_server(&socket()) {

@@ -17,7 +17,7 @@ c: launch resume because killed
 d: launch resume because killed
 e: launch resume because killed";
 
-fn many_ended(w: &mut World, how: EndedHow) {
+fn many_ended(w: &mut World, how: &EndedHow) {
     w.trigger(Trigger::Watch);
     for name in ["a", "b", "c", "d", "e"] {
         w.running(name, "codex").ended(name, how.clone());
@@ -119,11 +119,11 @@ pub(super) const ENDED: &[Row] = &[
         w.trigger(Trigger::Apply);
     }),
     row("watch: many of a kind that do not come up hold it", TRIPPED, |w| {
-        many_ended(w, EndedHow::Exited(1));
+        many_ended(w, &EndedHow::Exited(1));
         w.running("runs", "codex").want("new", "codex");
         w.want("other", "claude");
     }),
-    row("watch: killed from outside, they say nothing of it", NOT_TRIPPED, |w| many_ended(w, EndedHow::Killed(9))),
+    row("watch: killed from outside, they say nothing of it", NOT_TRIPPED, |w| many_ended(w, &EndedHow::Killed(9))),
     row("a fleet that is down stays down", "api: blocked(launch fresh) because fleet-down not-running", |w| {
         w.want("api", "claude");
         w.recorded.fleet.down = true;
