@@ -1,5 +1,7 @@
 //! What follows when an agent has ended: rest, or another launch, at once or after a while.
 
+use std::time::Duration;
+
 use crate::config::desired::{RestartWhen, Session};
 use crate::host::clock::Moment;
 use crate::state::record::{Ended, EndedHow, Record};
@@ -56,12 +58,20 @@ pub(super) fn pace(subject: &Subject<'_>, want: &Session, inputs: &Inputs<'_>, e
     if failures > want.restart.max_restarts {
         return Pace::Never(Reason::CrashLoop { failures });
     }
-    let since = ended.at_ms.or(record.launch().map(|launch| launch.at.wall_ms));
-    let passed = since.map(|at| units::since(at, inputs.now.wall_ms)).unwrap_or_default();
+    let passed = passed(record, inputs, ended);
     match backoff::delay(&want.restart, record.id, failures).checked_sub(passed) {
         Some(left) if !left.is_zero() => Pace::Later(Reason::Backoff { left }),
         _ => Pace::Now,
     }
+}
+
+/// Time since it ended. The wall clock may have been set since; it counts where nothing else is known.
+fn passed(record: &Record, inputs: &Inputs<'_>, ended: &Ended) -> Duration {
+    let launch = record.launch();
+    let noticed = launch.filter(|launch| launch.boot == inputs.observed.boot).and_then(|launch| launch.over);
+    let at_ms = ended.at_ms.or(launch.map(|launch| launch.at.wall_ms));
+    let told = || at_ms.map(|at| units::since(at, inputs.now.wall_ms)).unwrap_or_default();
+    noticed.map_or_else(told, |noticed| inputs.now.since(&noticed))
 }
 
 /// Failures in a row; health of `reset_after` forgets them.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::config::desired::{Desired, Restart};
 use crate::host::clock::Moment;
 use crate::observe::observed::{AgentSeen, Observed, PaneSeen, ServerSeen};
+use crate::plan::units;
 use crate::spec::name::Name;
 use crate::state::fields::{self, Contents};
 use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded};
@@ -91,7 +92,9 @@ impl Judge<'_> {
             return;
         }
         let stopping = launch.phase == Phase::Stopping;
-        let lived = Duration::from_millis(self.now.boot_ms.saturating_sub(launch.at.boot_ms));
+        // Noticed late, its time says more; noticed at once, the boot clock is surer.
+        let told = how.at_ms.map_or(Duration::MAX, |at| units::since(launch.at.wall_ms, at));
+        let lived = self.now.since(&launch.at).min(told);
         let mut how = how.clone();
         if stopping && !matches!(how.how, EndedHow::Rebooted | EndedHow::ServerDied) {
             how.how = EndedHow::Stopped;
@@ -110,6 +113,7 @@ impl Judge<'_> {
             how.how = EndedHow::LaunchFailed("its terminal ended before its program was started".to_owned());
         }
         launch.phase = Phase::Ended;
+        launch.over = Some(self.now);
         launch.ended = Some(how);
     }
 

@@ -254,11 +254,13 @@ impl<'a> Ledger<'a> {
     }
 
     fn launch_failed(&mut self, session: &Name, words: &str) {
-        let at_ms = Some(self.host.now().wall_ms);
+        let now = self.host.now();
+        let at_ms = Some(now.wall_ms);
         self.change(session, |record| {
             record.failures = record.failures.saturating_add(1);
             if let Some(launch) = record.launches.last_mut().filter(|l| l.pane.is_some()) {
                 launch.phase = Phase::Ended;
+                launch.over = Some(now);
                 launch.ended = Some(Ended { how: EndedHow::LaunchFailed(words.to_owned()), at_ms });
             }
         });

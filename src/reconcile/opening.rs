@@ -108,6 +108,7 @@ impl Workshop<'_> {
             prompt,
             hook,
             ran: false,
+            over: None,
             refused: None,
             ended: None,
         });

@@ -63,6 +63,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         prompt: None,
         hook: crate::state::record::HookState::None,
         ran: false,
+        over: None,
         refused: None,
         ended: facts.ended,
     };

@@ -248,6 +248,9 @@ pub struct Launch {
     /// Its exec was proven before its end was begun: `phase` says that no more then.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ran: bool,
+    /// When its end was noticed: on the boot clock, which nobody sets.
+    #[serde(default)]
+    pub over: Option<Moment>,
     /// Why a report of its conversation counted for nothing, in words, while none has counted.
     #[serde(default)]
     pub refused: Option<String>,

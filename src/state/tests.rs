@@ -97,6 +97,7 @@ pub fn launch(generation: u32) -> Launch {
         prompt: None,
         hook: crate::state::record::HookState::None,
         ran: false,
+        over: None,
         refused: None,
         ended: None,
     }

@@ -36,6 +36,7 @@ fn launch(report: &Report, place: usize) -> Launch {
         prompt: None,
         hook: farhelm::state::record::HookState::None,
         ran: false,
+        over: None,
         refused: None,
         ended: None,
     }

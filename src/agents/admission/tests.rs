@@ -42,6 +42,7 @@ fn launch(generation: u32) -> Launch {
         prompt: None,
         hook: crate::state::record::HookState::None,
         ran: false,
+        over: None,
         refused: None,
         ended: None,
     }

@@ -341,6 +341,7 @@ pub fn record(session: &Session) -> Record {
             prompt: None,
             hook: crate::state::record::HookState::None,
             ran: false,
+            over: None,
             refused: None,
             ended: None,
         }],

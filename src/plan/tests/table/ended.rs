@@ -104,6 +104,14 @@ pub(super) const ENDED: &[Row] = &[
         failing(w, 5);
         w.wanted("api").restart.initial = Duration::from_secs(2);
     }),
+    row("watch: whatever the clock on the wall says", "api: launch resume because exited", |w| {
+        failing(w, 3);
+        w.launch("api").over = Some(crate::host::clock::Moment {
+            boot_ms: super::super::world::NOW.boot_ms - 9_000,
+            wall_ms: ago(-3_600),
+        });
+        w.launch("api").ended.as_mut().unwrap().at_ms = Some(ago(-3_600));
+    }),
     row("watch: which ends", "api: launch resume because exited", |w| failing(w, 3)),
     row("watch: then not any more", "api: blocked(launch resume) because crash-loop exited", |w| failing(w, 6)),
     row("watch: health forgets failures", "api: launch resume because exited", |w| {
