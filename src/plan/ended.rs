@@ -67,11 +67,13 @@ pub(super) fn pace(subject: &Subject<'_>, want: &Session, inputs: &Inputs<'_>, e
 
 /// Time since it ended. The wall clock may have been set since; it counts where nothing else is known.
 fn passed(record: &Record, inputs: &Inputs<'_>, ended: &Ended) -> Duration {
-    let launch = record.launch();
-    let noticed = launch.filter(|launch| launch.boot == inputs.observed.boot).and_then(|launch| launch.over);
-    let at_ms = ended.at_ms.or(launch.map(|launch| launch.at.wall_ms));
-    let told = || at_ms.map(|at| units::since(at, inputs.now.wall_ms)).unwrap_or_default();
-    noticed.map_or_else(told, |noticed| inputs.now.since(&noticed))
+    let Some(launch) = record.launch() else { return Duration::MAX };
+    let told = units::since(ended.at_ms.unwrap_or(launch.at.wall_ms), inputs.now.wall_ms);
+    match launch.over {
+        _ if launch.boot != inputs.observed.boot => told.max(Duration::from_millis(inputs.now.boot_ms)),
+        Some(noticed) => inputs.now.since(&noticed),
+        None => told,
+    }
 }
 
 /// Failures in a row; health of `reset_after` forgets them.

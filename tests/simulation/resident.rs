@@ -146,6 +146,7 @@ impl<'w> Resident<'w> {
     fn wake(&mut self, time: Duration, unreliable: bool) {
         let Some(watch) = self.watch.as_ref() else { return self.begin() };
         let patience = watch.patience().min(time);
+        self.world.remark(format!("watch waits {patience:?} of {:?}", watch.patience()));
         self.world.advance(u64::try_from(patience.as_millis()).unwrap_or(0) + 1);
         let watched = watch.interest().processes;
         let alive = self.world.wait_gone(&watched, Duration::ZERO);
@@ -154,6 +155,7 @@ impl<'w> Resident<'w> {
         if unreliable {
             self.garble(&mut news);
         }
+        self.world.remark(format!("it hears {news:?}"));
         self.hear(&news);
     }
 
