@@ -27,7 +27,9 @@ use std::env;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
+use farhelm::config::desired::Restart;
 use schedule::Verdict;
 
 /// Schedules tried when nobody says how many.
@@ -119,6 +121,23 @@ fn every_schedule_keeps_the_invariants_and_comes_to_rest() {
 #[test]
 fn every_resident_schedule_keeps_the_invariants_and_comes_to_rest() {
     try_all(resident::run, 5);
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[test]
+fn an_agent_that_keeps_ending_is_given_up_after_its_restarts() {
+    assert_eq!(resident::launches_in(14 * DAY, &Restart::default()), 6);
+}
+
+#[test]
+fn an_agent_that_is_never_given_up_is_started_no_faster_than_its_backoff_and_no_slower() {
+    let restart = Restart { max_restarts: u32::MAX, ..Restart::default() };
+    let launches = resident::launches_in(DAY, &restart);
+    // At the longest delay, each shortened by up to a quarter, while the agent itself lives up to 40 s.
+    let (slowest, fastest) = (restart.max + Duration::from_secs(45), restart.max.mul_f64(0.75));
+    let bounds = DAY.div_duration_f64(slowest) as usize..=DAY.div_duration_f64(fastest) as usize + 12;
+    assert!(bounds.contains(&launches), "{launches} not in {bounds:?}");
 }
 
 /// Tries all seeds that are asked for, or one of `share`.

@@ -239,6 +239,21 @@ fn change(random: &mut Random, session: &mut Session) -> &'static str {
     }
 }
 
+/// A fleet of one session without conversation, tab or prompt, that runs `program`.
+pub fn one(random: &mut Random, program: &str) -> Desired {
+    let session = Session {
+        kind: name(GENERIC),
+        invocation: vec![program.to_owned()],
+        dir: Dir { spelling: "~/api".to_owned(), path: PathBuf::from("/home/u/api") },
+        prompt: None,
+        running: true,
+        tabs: BTreeMap::new(),
+        before_launch: None,
+        ..session(random, "api")
+    };
+    Desired { policy: Policy::default(), sessions: BTreeMap::from([(name("api"), session)]), ..fleet(random) }
+}
+
 /// Makes the fleet one that can come to rest: every program exists, nothing waits for an operator.
 pub fn settle(desired: &mut Desired) {
     desired.policy.max_reap = 100;

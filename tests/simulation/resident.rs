@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use farhelm::config::desired::Desired;
+use farhelm::config::desired::{Desired, Restart};
 use farhelm::host::news::News;
 use farhelm::host::process::Processes;
 use farhelm::host::sim::random::Random;
@@ -89,6 +89,24 @@ pub fn run(seed: u64) -> Verdict {
     let (runs, wrong) = (resident.runs, world.violations());
     let trace = if wrong.is_empty() { Vec::new() } else { world.happened().iter().map(ToString::to_string).collect() };
     Verdict { wrong, trace, runs }
+}
+
+/// Launches, in so much simulated time, of one agent that ends by itself again and again.
+pub fn launches_in(time: Duration, restart: &Restart) -> usize {
+    let mut random = Random::new(1);
+    let world = World::new(random.bits());
+    dirs().iter().for_each(|dir| world.make_user_dir(dir));
+    let mut desired = fleet::one(&mut random, "crash");
+    desired.sessions.values_mut().for_each(|session| session.restart = restart.clone());
+    let trail = BTreeSet::from([PathBuf::from(fleet::SOURCE)]);
+    let files = Files { desired, broken: false, version: 0, trail };
+    let mut resident = Resident::new(&world, random, files);
+    let begun = world.moment();
+    while world.moment().since(&begun) < time && world.violations().is_empty() {
+        resident.wake(Duration::from_secs(3_600), false);
+    }
+    assert_eq!(world.violations(), Vec::<String>::new());
+    world.runs().len()
 }
 
 impl<'w> Resident<'w> {
