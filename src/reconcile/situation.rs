@@ -14,6 +14,7 @@ use crate::observe::{conversation, silence};
 use crate::plan::decide;
 use crate::plan::{Inputs, Plan, Request};
 use crate::spec::name::Name;
+use crate::state::error::StateError;
 use crate::state::launch_files::LaunchFiles;
 use crate::state::record::{Record, Recorded};
 
@@ -71,8 +72,9 @@ impl Reconciler<'_> {
             unmanaged: self.setup.unmanaged,
         };
         let mut observed = look::look(self.host, &ask, early());
-        let marks: BTreeSet<PathBuf> =
-            self.host.list(&launch_dir).unwrap_or_default().iter().map(|name| launch_dir.join(name)).collect();
+        // Without the marks it is not known which programs ever ran, and so which prompts were delivered.
+        let names = self.host.list(&launch_dir).map_err(StateError::from)?;
+        let marks: BTreeSet<PathBuf> = names.iter().map(|name| launch_dir.join(name)).collect();
         let executed = |record: &Record, generation: u32| {
             marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };

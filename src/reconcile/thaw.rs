@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::host::Host;
-use crate::host::process::Signal;
+use crate::host::process::{ProcessKey, Signal};
 use crate::observe::observed::{AgentSeen, Observed};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
@@ -15,13 +15,16 @@ use super::ending::session_roots;
 use super::ledger::Ledger;
 
 /// Lets go on what may have been left frozen: all that is left of sessions of which something was being ended, where
-/// that is not done now.
+/// that is not done now. What ends an agent now leaves its tabs: those go on too.
 pub fn thaw(host: &dyn Host, todo: &[&Item], observed: &Observed, ledger: &mut Ledger<'_>) {
     let now = host.now().wall_ms;
-    let ends = |item: &&&Item| matches!(item.action, Action::Stop | Action::Reap | Action::Restart(_));
-    let ended: BTreeSet<&Name> = todo.iter().filter(ends).map(|item| &item.session).collect();
+    let named = |which: fn(&Action) -> bool| -> BTreeSet<&Name> {
+        todo.iter().filter(|item| which(&item.action)).map(|item| &item.session).collect()
+    };
+    let reaped = named(|action| matches!(action, Action::Reap));
+    let ended = named(|action| matches!(action, Action::Stop | Action::Restart(_)));
     let paused = |record: &Record| record.hold_at(now).is_some_and(|hold| hold.what == HoldKind::Paused);
-    let begun = |record: &&Record| is_begun(record) && !paused(record) && !ended.contains(&record.name);
+    let begun = |record: &&Record| is_begun(record) && !paused(record) && !reaped.contains(&record.name);
     let begun: Vec<Record> = ledger.recorded.records.values().filter(begun).cloned().collect();
     if begun.is_empty() {
         return;
@@ -36,8 +39,13 @@ pub fn thaw(host: &dyn Host, todo: &[&Item], observed: &Observed, ledger: &mut L
             Some(AgentSeen::Ended { .. } | AgentSeen::Absent) => None,
         };
         let left = census.claimed(record.id, &Claim::Session, &session_roots(Some(&record), seen, &observed.boot));
-        for key in left.difference(&census.spared(host)) {
+        let of_tab = |key: &ProcessKey| census.marked.get(key).is_some_and(|marks| marks.tab.is_some());
+        let agent_ends = ended.contains(&record.name);
+        for key in left.difference(&census.spared(host)).filter(|key| !agent_ends || of_tab(key)) {
             host.signal(*key, Signal::Cont);
+        }
+        if agent_ends {
+            continue;
         }
         ledger.change(&record.name, |record| {
             record.ending = false;
