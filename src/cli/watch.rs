@@ -34,6 +34,9 @@ mod unit;
 use journal::Journal;
 use supervisor::Supervisor;
 
+/// How long another one's lock is waited for: `status` takes it for an instant to learn whether there is a `watch`.
+const GLANCE: Duration = Duration::from_secs(1);
+
 /// Stays and keeps the fleet as its files say, until it is interrupted. Every session is left as it is then.
 ///
 /// # Errors
@@ -59,7 +62,7 @@ pub fn run(context: &Context, args: &args::Watch) -> Result<Exit, CliError> {
         .map_err(|error| CliError::Other(error.to_string()))?;
     let fleet = watch.desired().fleet.clone().ok_or_else(|| CliError::Other("the fleet has no name".to_owned()))?;
     let holder = Holder { pid: machine.own(), verb: "watch".to_owned(), since: machine.now() };
-    let _only = lock::acquire(&machine, &machine, &layout.watch_lock(&fleet), &holder, Duration::ZERO)
+    let _only = lock::acquire(&machine, &machine, &layout.watch_lock(&fleet), &holder, GLANCE)
         .map_err(|error| CliError::Other(format!("fleet {fleet}: {error}")))?;
     let mut inbox = Inbox::open()?;
     // Listens before it looks: what happens meanwhile is news.

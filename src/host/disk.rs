@@ -38,6 +38,10 @@ pub struct DiskError {
     pub words: String,
 }
 
+/// What takes the place of the first byte of a holder's words when the lock is given back: they name who had it last, and
+/// are nobody's words any more.
+pub const LEFT: &str = "-";
+
 /// A held lock; dropping it, or the holder's death, releases it.
 pub trait Lock: fmt::Debug {}
 
@@ -125,7 +129,8 @@ pub trait Disk {
     /// [`DiskError`].
     fn only_root_writes(&self, dir: &Path) -> Result<bool, DiskError>;
 
-    /// Tries for an exclusive lock on a file, leaving `holder` in it for others to read.
+    /// Tries for an exclusive lock on a file, leaving `holder` in it for others to read, and [`LEFT`] over its first byte
+    /// when it is given back.
     ///
     /// # Errors
     /// [`DiskError`].

@@ -20,7 +20,7 @@ use crate::state::error::StateError;
 use crate::state::events::{Event, EventLog, Outcome};
 use crate::state::kept::{self, Kept};
 use crate::state::layout::Layout;
-use crate::state::lock::Holder;
+use crate::state::lock;
 use crate::state::store::Store;
 
 use super::ledger::Done;
@@ -39,6 +39,9 @@ use restraint::{Restraint, Switches};
 const BUSY: u32 = 20;
 /// Between two passes then.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// At least this time between two passes that news ask for: agents that report without end must not keep a processor busy.
+const BREATH: Duration = Duration::from_millis(100);
 
 /// What is told to whoever follows.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +85,7 @@ pub struct Watch<'a> {
     busy: u32,
     /// Looks in a row that left something unknown, or passes that could not be made.
     doubts: u32,
-    /// Why no pass could be made, when that was told last.
+    /// Why no pass could be made, when that was told last: its [`sign`].
     no_pass: Option<String>,
 }
 
@@ -171,7 +174,7 @@ impl<'a> Watch<'a> {
             self.settling.stir(now);
         }
         if self.means_a_look(news) {
-            self.due = Due { since: now, after: Duration::ZERO };
+            self.due.after = self.due.after.min(BREATH);
         }
         self.processes.retain(|key| !news.ended.contains(key));
         if news.reload || self.settling.left(now).is_some_and(|left| left.is_zero()) {
@@ -197,7 +200,7 @@ impl<'a> Watch<'a> {
         let within = |dir: &Path| path.strip_prefix(dir).is_ok();
         let ends = |end: &str| path.extension().is_some_and(|found| found == end);
         if path == layout.lock() {
-            return self.somebody_else_works(path);
+            return self.an_operator_works(path);
         }
         if within(&layout.reports()) {
             // A new directory, or a report; not what a pass makes of one, and not the hook log.
@@ -206,26 +209,23 @@ impl<'a> Watch<'a> {
         within(&layout.launch()) && (ends("exec") || ends("status"))
     }
 
-    /// Whether the lock was last taken by another process: it has changed something.
-    fn somebody_else_works(&self, lock: &Path) -> bool {
-        let holder = self.host.read(lock, 4096).ok().and_then(|text| serde_json::from_slice::<Holder>(&text).ok());
-        holder.is_none_or(|holder| holder.pid != self.host.own())
+    /// Whether the lock was last taken by something that an operator started, which may have changed something. A `watch`
+    /// is this one, which must not hear itself, or keeps another fleet, and two that heard each other would never rest.
+    fn an_operator_works(&self, lock: &Path) -> bool {
+        lock::last(self.host, lock).is_some_and(|holder| holder.verb != self.setup.actor)
     }
 
     /// Reads the files. What cannot be used changes nothing.
     fn read(&mut self, source: &mut dyn Source, tell: &mut dyn FnMut(&Said)) {
         self.settling.done();
         match source.load() {
-            Ok(fresh) => {
+            Ok(fresh) => match self.desired.fleet.clone() {
                 // Files that name another fleet are not this one's any more.
-                let fleet = self.desired.fleet.clone();
-                if fleet.is_some() && fleet != fresh.desired.fleet {
-                    let was = fleet.map(|fleet| fleet.to_string()).unwrap_or_default();
-                    return self
-                        .refuse(format!("the files are not of the fleet `{was}` any more; start `watch` again"), tell);
+                Some(was) if fresh.desired.fleet.as_ref() != Some(&was) => {
+                    self.refuse(format!("the files are not of the fleet `{was}` any more; start `watch` again"), tell);
                 }
-                self.take(fresh, tell);
-            }
+                _ => self.take(fresh, tell),
+            },
             Err(words) => self.refuse(words, tell),
         }
         self.stamp = source.stamp();
@@ -269,10 +269,11 @@ impl<'a> Watch<'a> {
                 let words = error.to_string();
                 self.due = Due { since: self.host.now(), after: agenda::doubt(self.doubts) };
                 self.doubts = self.doubts.saturating_add(1);
-                if self.no_pass.as_ref() != Some(&words) {
+                let sign = sign(&error);
+                if self.no_pass.as_ref() != Some(&sign) {
                     self.event("observe", Outcome::Failed, Some(&words));
-                    tell(&Said::NoPass(words.clone()));
-                    self.no_pass = Some(words);
+                    tell(&Said::NoPass(words));
+                    self.no_pass = Some(sign);
                 }
             }
         }
@@ -368,6 +369,14 @@ pub enum StartError {
     /// The state directory's.
     #[error(transparent)]
     Pass(#[from] PassError),
+}
+
+/// What stays the same while the same keeps a pass from being made.
+fn sign(error: &PassError) -> String {
+    match error {
+        PassError::State(StateError::Busy { path, .. }) => path.display().to_string(),
+        error => error.to_string(),
+    }
 }
 
 /// The processes whose end matters: panes', agents', and tmux servers'.

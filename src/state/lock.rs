@@ -8,12 +8,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::host::clock::{Clock, Interrupt, Moment};
-use crate::host::disk::{Disk, Lock, Locked};
+use crate::host::disk::{Disk, LEFT, Lock, Locked};
 use crate::host::process::Pid;
 use crate::spec::duration::Period;
 use crate::spec::visible::shortened;
 
 use super::error::StateError;
+
+/// The most that is read of a holder's words, in bytes.
+const MAX_HOLDER: u64 = 4096;
 
 /// Time between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -58,6 +61,14 @@ pub fn acquire(
         }
         clock.sleep(PAUSE.min(patience.saturating_sub(waited)));
     }
+}
+
+/// Who took the lock `path` last, whether it was given back or not; none when it cannot be told. Leaves the lock alone.
+#[must_use]
+pub fn last(disk: &dyn Disk, path: &Path) -> Option<Holder> {
+    let words = String::from_utf8(disk.read(path, MAX_HOLDER).ok()?).ok()?;
+    let whole = words.strip_prefix(LEFT).map_or(words.clone(), |rest| format!("{{{rest}"));
+    serde_json::from_str(&whole).ok()
 }
 
 /// Who holds the lock `path` now; none when nobody does, or it cannot be told. Takes it for an instant.

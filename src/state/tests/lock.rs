@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::host::clock::{Clock, Interrupt};
 use crate::state::error::StateError;
-use crate::state::lock::{Holder, acquire};
+use crate::state::lock::{Holder, acquire, last};
 
 /// A clock that only sleeping moves.
 struct SleepClock(Cell<u64>, Interrupt);
@@ -53,6 +53,18 @@ fn a_released_lock_is_free_whatever_its_file_says() {
     drop(acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(12, "apply"), PATIENCE).unwrap());
     acquire(&place.disk, &clock, &place.dir().join("lock"), &holder(13, "watch"), PATIENCE).unwrap();
     assert_eq!(clock.0.get(), 0);
+}
+
+#[test]
+fn who_took_a_lock_last_can_be_told_before_and_after_it_is_given_back() {
+    let place = Place::new();
+    place.store();
+    let (clock, path) = (SleepClock(Cell::new(0), Interrupt::None), place.dir().join("lock"));
+    assert_eq!(last(&place.disk, &path), None);
+    let held = acquire(&place.disk, &clock, &path, &holder(12, "apply"), PATIENCE).unwrap();
+    assert_eq!(last(&place.disk, &path), Some(holder(12, "apply")));
+    drop(held);
+    assert_eq!(last(&place.disk, &path), Some(holder(12, "apply")));
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
 
 use super::{open, plain};
-use crate::host::disk::{Lock, Locked};
+use crate::host::disk::{LEFT, Lock, Locked};
 
 /// Most that is read of what a holder left.
 const HOLDER_LIMIT: u64 = 4096;
@@ -24,8 +24,9 @@ impl Lock for FileLock {}
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Nobody reads it while nobody holds it; emptied so that no next holder passes for this one.
-        let _ = self.0.set_len(0);
+        // In place, which works on a full disk too: no next holder passes for this one, and whoever hears that the file
+        // changed can still tell who it was.
+        let _ = self.0.write_all_at(LEFT.as_bytes(), 0);
     }
 }
 

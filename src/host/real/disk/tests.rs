@@ -157,6 +157,7 @@ fn a_held_lock_names_its_holder_until_it_is_dropped() {
     let Locked::Busy(words) = machine().lock(&path, "other").unwrap() else { panic!("held twice") };
     assert_eq!(words, "apply, pid 12");
     drop(held);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "-pply, pid 12");
     assert!(matches!(machine().lock(&path, "other").unwrap(), Locked::Held(_)));
     assert_eq!(mode(&path), 0o600);
 }
