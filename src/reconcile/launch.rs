@@ -116,6 +116,7 @@ impl Launcher<'_, '_> {
         let begun = self.host.now();
         loop {
             if !self.pace.attended && self.host.now().since(&begun) >= SLICE {
+                self.ledger.left_flying(self.flying.iter().map(|flying| &flying.opening));
                 return self.ledger.flush(false);
             }
             if self.host.interrupt() != Interrupt::None {

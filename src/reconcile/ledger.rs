@@ -231,6 +231,11 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Logs openings whose outcome a later pass sees, and does not log: nobody else says that they were begun.
+    pub fn left_flying<'o>(&self, openings: impl Iterator<Item = &'o Opening>) {
+        openings.for_each(|opening| self.event(&opening.session, &self.title(opening), Outcome::Begun, None));
+    }
+
     fn title(&self, opening: &Opening) -> String {
         match &opening.tab {
             Some((tab, _)) => format!("open tab {tab}"),

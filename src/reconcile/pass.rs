@@ -155,11 +155,7 @@ impl<'a> Reconciler<'a> {
     ) -> Result<Outcome, PassError> {
         let begun = self.host.now();
         let left = || patience.timeout.map(|limit| limit.saturating_sub(self.host.now().since(&begun)));
-        {
-            let _lock = self.lock_within(left())?;
-            // What cannot be removed now counts for nothing all the same.
-            let _ = self.store.tidy(begun);
-        }
+        self.tidy_within(left())?;
         let mut request = request.clone();
         let mut done: Vec<Done> = Vec::new();
         let mut tried: BTreeSet<(Name, &'static str)> = BTreeSet::new();
@@ -189,6 +185,21 @@ impl<'a> Reconciler<'a> {
                 self.host.sleep(WAIT);
             }
         }
+    }
+
+    /// Finishes and removes what earlier runs left in the state directory, and puts room aside for a full disk.
+    ///
+    /// # Errors
+    /// When somebody else holds the lock for too long.
+    pub fn tidy(&self) -> Result<(), PassError> {
+        self.tidy_within(None)
+    }
+
+    fn tidy_within(&self, left: Option<Duration>) -> Result<(), PassError> {
+        let _lock = self.lock_within(left)?;
+        // What cannot be removed now counts for nothing all the same.
+        let _ = self.store.tidy(self.host.now());
+        Ok(())
     }
 
     /// One pass, under the caller's lock. `pick` says what of its plan is carried out.

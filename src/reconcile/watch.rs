@@ -43,6 +43,9 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// At least this time between two passes that news ask for: agents that report without end must not keep a processor busy.
 const BREATH: Duration = Duration::from_millis(100);
 
+/// Between two times that the state directory is tidied: what is removed then is days old.
+const TIDY: Duration = Duration::from_secs(3600);
+
 /// What is told to whoever follows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
@@ -81,6 +84,8 @@ pub struct Watch<'a> {
     due: Due,
     processes: BTreeSet<ProcessKey>,
     dirs: BTreeSet<PathBuf>,
+    /// When the state directory was last tidied.
+    tidied: Option<Moment>,
     /// Passes in a row that did something.
     busy: u32,
     /// Looks in a row that left something unknown, or passes that could not be made.
@@ -130,6 +135,7 @@ impl<'a> Watch<'a> {
             due: Due { since: now, after: Duration::ZERO },
             processes: BTreeSet::new(),
             dirs: BTreeSet::new(),
+            tidied: None,
             busy: 0,
             doubts: 0,
             no_pass: None,
@@ -284,6 +290,11 @@ impl<'a> Watch<'a> {
 
     fn round(&mut self, tell: &mut dyn FnMut(&Said)) -> Result<Round, PassError> {
         let reconciler = Reconciler::new(self.host, &self.setup)?;
+        let now = self.host.now();
+        if self.tidied.is_none_or(|tidied| now.since(&tidied) >= TIDY) {
+            reconciler.tidy()?;
+            self.tidied = Some(now);
+        }
         let request = Request { trigger: Trigger::Watch, ..Request::default() };
         let (host, restraint) = (self.host, &mut self.restraint);
         let round = reconciler.round(
@@ -375,6 +386,10 @@ pub enum StartError {
 fn sign(error: &PassError) -> String {
     match error {
         PassError::State(StateError::Busy { path, .. }) => path.display().to_string(),
+        // Its words name a file that is another one at each try.
+        PassError::State(StateError::Disk(error)) => {
+            format!("{} {} {:?}", error.doing, error.path.display(), error.fault)
+        }
         error => error.to_string(),
     }
 }

@@ -23,3 +23,4 @@ mod operators;
 mod secrets;
 mod silent_agents;
 mod watch;
+mod watch_rest;
