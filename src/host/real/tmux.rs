@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use super::Machine;
 use super::command::Output;
@@ -44,9 +45,27 @@ fn socket_dir() -> String {
     format!("tmux-{}", rustix::process::getuid().as_raw())
 }
 
+/// How often a server is asked again that was ending when it was asked, and the time between.
+const ENDING: (u32, Duration) = (20, Duration::from_millis(10));
+
+impl Machine {
+    /// The panes; a server that is just ending has soon none, and that is no failure.
+    fn list_when_settled(&self, socket: &Socket) -> Result<Panes, TmuxError> {
+        let ending = |error: &TmuxError| matches!(error, TmuxError::Failed(words) if open::EXITED.iter().any(|exited| words.contains(exited)));
+        let (times, pause) = ENDING;
+        for _ in 0..times {
+            match self.list(socket) {
+                Err(error) if ending(&error) => std::thread::sleep(pause),
+                listed => return listed,
+            }
+        }
+        self.list(socket)
+    }
+}
+
 impl Tmux for Machine {
     fn panes(&self, socket: &Socket) -> Result<Panes, TmuxError> {
-        let panes = self.list(socket)?;
+        let panes = self.list_when_settled(socket)?;
         if !panes.panes.iter().any(has_unknown_end) {
             return Ok(panes);
         }

@@ -28,7 +28,7 @@ const MADE: &str = "farhelm-made";
 const OLD_SERVER: Duration = Duration::from_secs(5);
 
 /// What tmux says when the server it spoke to goes away.
-const EXITED: [&str; 3] = ["server exited unexpectedly", "lost server", "server exited"];
+pub(super) const EXITED: [&str; 3] = ["server exited unexpectedly", "lost server", "server exited"];
 
 /// [`Tmux::open`].
 pub(super) fn open(
