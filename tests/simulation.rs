@@ -136,7 +136,8 @@ fn an_agent_that_is_never_given_up_is_started_no_faster_than_its_backoff_and_no_
     let launches = resident::launches_in(DAY, &restart);
     // At the longest delay, each shortened by up to a quarter, while the agent itself lives up to 40 s.
     let (slowest, fastest) = (restart.max + Duration::from_secs(45), restart.max.mul_f64(0.75));
-    let bounds = DAY.div_duration_f64(slowest) as usize..=DAY.div_duration_f64(fastest) as usize + 12;
+    let times = |each: Duration| usize::try_from(DAY.as_secs() / each.as_secs()).expect("a day has so many");
+    let bounds = times(slowest)..=times(fastest) + 12;
     assert!(bounds.contains(&launches), "{launches} not in {bounds:?}");
 }
 
