@@ -20,6 +20,7 @@ use super::pass::{Patience, Reconciler, Setup};
 mod adoption;
 mod completing;
 mod interrupted;
+mod staying;
 mod tabs;
 
 const STATE: &str = "/home/u/state";

@@ -313,6 +313,8 @@ impl<'a> Watch<'a> {
     fn after(&mut self, round: &Round, tell: &mut dyn FnMut(&Said)) {
         let now = self.host.now();
         self.processes = processes(&round.observed);
+        // Also of a plan that has nothing to do: what it does not reap is not to be reaped at the next first look.
+        self.restraint.look(&round.plan.items, now);
         self.doubts = if round.plan.counters.unknown > 0 { self.doubts.saturating_add(1) } else { 0 };
         let next = if round.worked {
             self.busy = self.busy.saturating_add(1);
