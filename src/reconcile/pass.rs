@@ -163,8 +163,7 @@ impl<'a> Reconciler<'a> {
         loop {
             let (plan, worked) = {
                 let _lock = self.lock_within(left())?;
-                let mut untried =
-                    |_: &Plan, item: &Item| tried.insert((item.session.clone(), super::ending::word(&item.action)));
+                let mut untried = |item: &Item| tried.insert((item.session.clone(), super::ending::word(&item.action)));
                 let round = self.pass(desired, &request, &mut untried, report)?;
                 done.extend(round.done);
                 (round.plan, round.worked)
@@ -207,7 +206,7 @@ impl<'a> Reconciler<'a> {
         &self,
         desired: &Desired,
         request: &Request,
-        pick: &mut dyn FnMut(&Plan, &Item) -> bool,
+        pick: &mut dyn FnMut(&Item) -> bool,
         report: &mut dyn FnMut(&Done),
     ) -> Result<Round, PassError> {
         let mut situation = self.look(desired)?;
@@ -217,7 +216,7 @@ impl<'a> Reconciler<'a> {
             let Situation { recorded, observed, changed, .. } = &mut situation;
             changed.extend(renew_hashes(recorded, desired, &observed.contents));
         }
-        let todo: Vec<&Item> = plan.items.iter().filter(|item| item.action.effective() && pick(&plan, item)).collect();
+        let todo: Vec<&Item> = plan.items.iter().filter(|item| item.action.effective() && pick(item)).collect();
         begin_anew(&todo, request, &mut situation.recorded);
         let worked = !todo.is_empty();
         let (done, recorded, observed) = self.carry_out(desired, situation, &todo, report)?;
@@ -232,7 +231,7 @@ impl<'a> Reconciler<'a> {
         &self,
         desired: &Desired,
         request: &Request,
-        pick: &mut dyn FnMut(&Plan, &Item) -> bool,
+        pick: &mut dyn FnMut(&Item) -> bool,
         report: &mut dyn FnMut(&Done),
     ) -> Result<Round, PassError> {
         let _lock = self.lock()?;

@@ -296,16 +296,11 @@ impl<'a> Watch<'a> {
             self.tidied = Some(now);
         }
         let request = Request { trigger: Trigger::Watch, ..Request::default() };
-        let (host, restraint) = (self.host, &mut self.restraint);
-        let round = reconciler.round(
-            &self.desired,
-            &request,
-            &mut |plan, item| {
-                restraint.look(&plan.items, host.now());
-                restraint.allows(item, host.now())
-            },
-            &mut |done| tell(&Said::Done(done.clone())),
-        )?;
+        let (host, restraint) = (self.host, &self.restraint);
+        let round =
+            reconciler.round(&self.desired, &request, &mut |item| restraint.allows(item, host.now()), &mut |done| {
+                tell(&Said::Done(done.clone()));
+            })?;
         self.restraint.learn(&round.done, self.host.now());
         Ok(round)
     }
@@ -313,7 +308,7 @@ impl<'a> Watch<'a> {
     fn after(&mut self, round: &Round, tell: &mut dyn FnMut(&Said)) {
         let now = self.host.now();
         self.processes = processes(&round.observed);
-        // Also of a plan that has nothing to do: what it does not reap is not to be reaped at the next first look.
+        // Of every plan, also of one that has nothing to do: what it does not reap needs two looks again.
         self.restraint.look(&round.plan.items, now);
         self.doubts = if round.plan.counters.unknown > 0 { self.doubts.saturating_add(1) } else { 0 };
         let next = if round.worked {
