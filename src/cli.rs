@@ -24,6 +24,7 @@ pub mod internal;
 pub mod logs;
 pub mod output;
 pub mod plan;
+pub mod protocol;
 pub mod reap;
 pub mod render;
 pub mod restart;

@@ -16,6 +16,7 @@ mod layers;
 mod lint;
 pub mod load;
 mod merge;
+mod policy;
 pub mod problem;
 mod profile;
 pub mod render;

@@ -22,6 +22,7 @@ pub mod reason;
 mod rollout;
 pub mod schema;
 mod sources;
+pub mod spawn;
 pub mod status;
 mod subject;
 pub mod tabs;
@@ -30,7 +31,7 @@ pub mod units;
 mod verdict;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 

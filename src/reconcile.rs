@@ -17,6 +17,7 @@ pub mod reap;
 mod reports;
 pub mod scopes;
 pub mod situation;
+pub mod spawn;
 pub mod terminals;
 mod thaw;
 pub mod watch;

@@ -3,6 +3,7 @@
 //! One directory holds it all ([`layout`]); every file is touched through the [`crate::host::disk::Disk`] port.
 //! Reading needs no lock and changes nothing; whoever writes holds [`lock`] for the whole pass.
 
+pub mod children;
 pub mod digest;
 pub mod error;
 pub mod events;

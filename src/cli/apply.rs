@@ -108,9 +108,9 @@ impl Run {
         let mut shown: Option<String> = None;
         loop {
             let mut situation = reconciler.look(desired)?;
-            let plan = reconciler.plan_in_full(desired, &mut situation, request);
+            let plan = reconciler.plan_in_full(&mut situation, request);
             if let Some(saved) = &self.saved {
-                let now = basis::basis(&reconciler.inputs(desired, &situation, request), &plan);
+                let now = basis::basis(&reconciler.inputs(&situation, request), &plan);
                 basis::check(&saved.basis, &now).map_err(|stale| CliError::Other(stale.to_string()))?;
             }
             let text = text::render(&plan, Style { color: context.output.colored(), ..Style::default() });

@@ -29,7 +29,7 @@ pub fn run(context: &Context, args: &args::Describe) -> Result<Exit, CliError> {
     let setup = Setup { thorough: true, ..context.setup(&machine, "describe", Some(&loaded.desired))? };
     let reconciler = Reconciler::new(&machine, &setup)?;
     let situation = reconciler.look(&loaded.desired)?;
-    let plan = reconciler.plan(&loaded.desired, &situation, &Request::default());
+    let plan = reconciler.plan(&situation, &Request::default());
     let sessions = status::all(&plan, &situation.observed, &situation.recorded);
     let found = sessions.into_iter().find(|session| session.name.as_str() == args.name);
     let status = found.ok_or_else(|| CliError::Other(format!("no session `{}` in this fleet", args.name)))?;
@@ -86,7 +86,7 @@ fn of_status(status: &Status) -> String {
     text
 }
 
-fn of_record(text: &mut String, record: Option<&Record>, situation: &Situation) {
+fn of_record(text: &mut String, record: Option<&Record>, situation: &Situation<'_>) {
     let Some(record) = record else { return };
     line(text, "id", &record.id.to_string());
     for launch in record.launches.iter().rev() {

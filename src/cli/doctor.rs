@@ -31,7 +31,7 @@ pub fn run(context: &Context, args: &Doctor) -> Result<Exit, CliError> {
         machine::systemd(&host),
         agents::all(context, &host, &desired),
         machine::limits(&host, desired.sessions.len()),
-        machine::sockets(context, &state_dir),
+        vec![machine::socket(context)],
         state::all(context, &host, &state_dir),
     ]
     .concat();

@@ -19,7 +19,7 @@ use super::exit::Exit;
 /// # Errors
 /// As `apply`, and for names that are no sessions.
 pub fn stop(context: &Context, args: &Named) -> Result<Exit, CliError> {
-    let held = decide(context, args, "stop", &|record, hold| record.hold = Some(hold(HoldKind::Stopped)));
+    let held = decide(context, args, "stop", true, &|record, hold| record.hold = Some(hold(HoldKind::Stopped)));
     if let Err(error @ CliError::State(_)) = held {
         // A full disk never prevents a stop: it is not held, and a later apply starts it again.
         context.output.message(&format!("warning: the stop is carried out and not remembered: {error}"));
@@ -37,7 +37,7 @@ pub fn lift_stop(context: &Context, args: &Named) -> Result<(), CliError> {
     let lift = |record: &mut Record, _: &dyn Fn(HoldKind) -> Hold| {
         record.hold.take_if(|hold| hold.what == HoldKind::Stopped);
     };
-    decide(context, args, "restart", &lift).map(|_| ())
+    decide(context, args, "restart", true, &lift).map(|_| ())
 }
 
 /// `start`
@@ -47,7 +47,7 @@ pub fn lift_stop(context: &Context, args: &Named) -> Result<(), CliError> {
 pub fn start(context: &Context, args: &Named) -> Result<Exit, CliError> {
     let loaded = context.load(&args.fleet.clone().into())?;
     let wanted_stopped = |name: &Name| loaded.desired.sessions.get(name).is_some_and(|session| !session.running);
-    decide(context, args, "start", &|record, hold| {
+    decide(context, args, "start", true, &|record, hold| {
         record.hold = wanted_stopped(&record.name).then(|| hold(HoldKind::Started));
     })?;
     act(context, args, "start", Request { start: names(args)?, ..Request::default() })
@@ -58,7 +58,7 @@ pub fn start(context: &Context, args: &Named) -> Result<Exit, CliError> {
 /// # Errors
 /// For names that are no sessions.
 pub fn pause(context: &Context, args: &Pause) -> Result<Exit, CliError> {
-    decide(context, &args.named, "pause", &|record, hold| {
+    decide(context, &args.named, "pause", false, &|record, hold| {
         let mut hold = hold(HoldKind::Paused);
         hold.until_ms = args.for_time.map(|period| after(hold.since, period.0));
         record.hold = Some(hold);
@@ -70,7 +70,7 @@ pub fn pause(context: &Context, args: &Pause) -> Result<Exit, CliError> {
 /// # Errors
 /// For names that are no sessions.
 pub fn unpause(context: &Context, args: &Named) -> Result<Exit, CliError> {
-    decide(context, args, "unpause", &|record, _| {
+    decide(context, args, "unpause", false, &|record, _| {
         record.hold.take_if(|hold| hold.what == HoldKind::Paused);
     })
 }
@@ -80,7 +80,7 @@ pub fn unpause(context: &Context, args: &Named) -> Result<Exit, CliError> {
 /// # Errors
 /// For names that are no sessions.
 pub fn unprotect(context: &Context, args: &Named) -> Result<Exit, CliError> {
-    decide(context, args, "unprotect", &|record, _| record.protect = false)
+    decide(context, args, "unprotect", false, &|record, _| record.protect = false)
 }
 
 /// The names given, checked.
@@ -95,8 +95,15 @@ pub fn names(args: &Named) -> Result<Vec<Name>, CliError> {
 /// Changes a record by a decision; makes its hold with the function given.
 type Change<'a> = &'a dyn Fn(&mut Record, &dyn Fn(HoldKind) -> Hold);
 
-/// Records a decision on each named session, under the lock.
-fn decide(context: &Context, args: &Named, verb: &'static str, change: Change<'_>) -> Result<Exit, CliError> {
+/// Records a decision on each named session, under the lock; with `wanted`, only on those that the fleet still has: an
+/// apply of any other would reap it.
+fn decide(
+    context: &Context,
+    args: &Named,
+    verb: &'static str,
+    wanted: bool,
+    change: Change<'_>,
+) -> Result<Exit, CliError> {
     let loaded = context.load(&args.fleet.clone().into())?;
     let machine = context.machine(false)?;
     let setup = context.setup(&machine, verb, Some(&loaded.desired))?;
@@ -108,11 +115,15 @@ fn decide(context: &Context, args: &Named, verb: &'static str, change: Change<'_
     let mut changed = Vec::new();
     for name in names(args)? {
         let recorded = situation.recorded.records.get(&name).cloned();
+        if wanted && recorded.is_some() && !situation.desired.sessions.contains_key(&name) {
+            let words = format!("`{name}` is not in the fleet any more; `farhelm apply --only {name}` reaps it");
+            return Err(CliError::Other(words));
+        }
         let mut record = match recorded {
             Some(record) => record,
-            None => match reconciler.rebuilt(&loaded.desired, &situation, &name) {
+            None => match reconciler.rebuilt(&situation, &name) {
                 Some(record) => record,
-                None => unlaunched(&loaded.desired, &name)?,
+                None => unlaunched(&situation.desired, &name)?,
             },
         };
         change(&mut record, &hold);
@@ -133,10 +144,14 @@ fn decide(context: &Context, args: &Named, verb: &'static str, change: Change<'_
 
 /// A session that was never launched can be held too.
 fn unlaunched(desired: &Desired, name: &Name) -> Result<Record, CliError> {
-    let missing = || CliError::Other(format!("no session `{name}` in this fleet; `farhelm status` lists them"));
+    let missing = || no_session(name);
     let session = desired.sessions.get(name).ok_or_else(missing)?;
     let fleet = desired.fleet.clone().ok_or_else(missing)?;
     Ok(Record::unlaunched(fleet, session))
+}
+
+fn no_session(name: &Name) -> CliError {
+    CliError::Other(format!("no session `{name}` in this fleet; `farhelm status` lists them"))
 }
 
 fn act(context: &Context, args: &Named, actor: &'static str, request: Request) -> Result<Exit, CliError> {

@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: &args::Plan) -> Result<Exit, CliError> {
     };
     let reconciler = Reconciler::new(&*machine, &setup)?;
     let mut situation = reconciler.look_from(desired, || early.reading())?;
-    let plan = reconciler.plan_in_full(desired, &mut situation, &request);
+    let plan = reconciler.plan_in_full(&mut situation, &request);
     if args.json {
         context.output.json(&plan)?;
     } else {
@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &args::Plan) -> Result<Exit, CliError> {
         context.output.data(&text::render(&plan, style))?;
     }
     if let Some(file) = &args.out {
-        let basis = basis::basis(&reconciler.inputs(desired, &situation, &request), &plan);
+        let basis = basis::basis(&reconciler.inputs(&situation, &request), &plan);
         save(file, &Saved { plan: plan.clone(), basis })?;
     }
     Ok(if args.detailed_exitcode { detailed(&plan) } else { Exit::Ok })

@@ -18,9 +18,6 @@ pub fn run(context: &Context, args: &Restart) -> Result<Exit, CliError> {
     let named = &args.named;
     let loaded = context.load(&named.fleet.clone().into())?;
     let again = hold::names(named)?;
-    if let Some(name) = again.iter().find(|name| !loaded.desired.sessions.contains_key(*name)) {
-        return Err(CliError::Other(format!("no session `{name}` in this fleet; `farhelm status` lists them")));
-    }
     hold::lift_stop(context, named)?;
     let mut request = Request {
         again,

@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &args::Status) -> Result<Exit, CliError> {
     let situation = reconciler.look(&desired)?;
     let trigger = if watch.is_some() { Trigger::Watch } else { Trigger::Apply };
     let request = Request { trigger, selection: selection(&args.select)?, ..Request::default() };
-    let plan = reconciler.plan(&desired, &situation, &request);
+    let plan = reconciler.plan(&situation, &request);
     let mut sessions = status::all(&plan, &situation.observed, &situation.recorded);
     for name in &args.names {
         if !sessions.iter().any(|session| session.name.as_str() == name) {

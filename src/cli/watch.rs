@@ -1,5 +1,6 @@
 //! `watch`
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
@@ -27,10 +28,12 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::revision;
 
+mod desk;
 mod journal;
 mod supervisor;
 mod unit;
 
+use desk::Desk;
 use journal::Journal;
 use supervisor::Supervisor;
 
@@ -54,8 +57,8 @@ pub fn run(context: &Context, args: &args::Watch) -> Result<Exit, CliError> {
     let setup = Setup { attended: false, ..context.setup(&machine, "watch", None)? };
     let layout = Layout::new(&setup.state_dir);
     let mut supervisor = Supervisor::of(context);
-    let mut journal = Journal::new(args.log);
-    let mut tell = |said: &Said| journal.say(machine.now(), said);
+    let journal = RefCell::new(Journal::new(args.log));
+    let mut tell = |said: &Said| journal.borrow_mut().say(machine.now(), said);
     let switches = Switches { heal: !args.no_heal, apply: !args.no_apply };
     let key = kept::key(&source.request.asked());
     let mut watch = Watch::start(&machine, setup, key, switches, &mut source, &mut tell)
@@ -64,13 +67,25 @@ pub fn run(context: &Context, args: &args::Watch) -> Result<Exit, CliError> {
     let holder = Holder { pid: machine.own(), verb: "watch".to_owned(), since: machine.now() };
     let _only = lock::acquire(&machine, &machine, &layout.watch_lock(&fleet), &holder, GLANCE)
         .map_err(|error| CliError::Other(format!("fleet {fleet}: {error}")))?;
+    let (desk, closed) = Desk::open(&machine, &layout, &fleet);
+    if let Some(why) = closed {
+        context.output.message(&format!("warning: {why}; nothing can be asked of this watch"));
+    }
+    let desk = RefCell::new(desk);
+    let mut tell = |said: &Said| {
+        journal.borrow_mut().say(machine.now(), said);
+        desk.borrow_mut().told(said);
+    };
     let mut inbox = Inbox::open()?;
     // Listens before it looks: what happens meanwhile is news.
     let mut news = inbox.wait(&machine, &watch.interest(), Duration::ZERO);
     while machine.interrupt() == Interrupt::None {
         watch.hear(&news, &mut source, &mut tell);
         supervisor.alive(&format!("{} sessions of {fleet}", watch.desired().sessions.len()));
-        news = inbox.wait(&machine, &watch.interest(), supervisor.patience(watch.patience()));
+        desk.borrow_mut().serve(&mut watch);
+        let desk = desk.borrow();
+        let patience = desk.patience(supervisor.patience(watch.patience()));
+        news = inbox.wait_beside(&machine, &watch.interest(), patience, &desk.fds());
     }
     supervisor.stopping();
     Ok(Exit::Ok)

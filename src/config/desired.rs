@@ -10,6 +10,9 @@ use crate::agents::kind::Kind;
 use crate::spec::name::Name;
 pub use crate::spec::settings::{OnLost, Permissions, RestartWhen, Trust, UpdateWhen};
 
+/// Time from TERM to KILL where nothing is said.
+pub const STOP_GRACE: Duration = Duration::from_secs(5);
+
 /// The whole fleet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Desired {
@@ -27,6 +30,39 @@ pub struct Desired {
     pub kinds: BTreeMap<Name, Kind>,
     /// The sessions.
     pub sessions: BTreeMap<Name, Session>,
+    /// What agents may ask for.
+    pub spawn: Spawn,
+    /// Sessions that agents asked for and that are not to be any more, and why.
+    pub departed: BTreeMap<Name, Departure>,
+}
+
+/// What agents may ask for (`policy.spawn`). By default nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spawn {
+    /// By profile, what such a session is: all but its name, directory and prompt, which are placeholders.
+    pub templates: BTreeMap<Name, Session>,
+    /// How many of them one session may have at once.
+    pub max_children: usize,
+    /// How deep: 1 is for sessions of the files alone.
+    pub max_depth: u32,
+}
+
+impl Default for Spawn {
+    fn default() -> Self {
+        Self { templates: BTreeMap::new(), max_children: 4, max_depth: 1 }
+    }
+}
+
+/// Why a session that an agent asked for is not to be any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Departure {
+    /// The session that asked for it is not in the fleet any more.
+    ParentGone(Name),
+    /// `policy.spawn` no longer allows its profile.
+    ProfileGone(Name),
+    /// Somebody said that it is no longer wanted.
+    Dismissed,
 }
 
 /// Fleet-wide policy (`policy:`).
@@ -69,6 +105,8 @@ pub struct Session {
     pub name: Name,
     /// The former name (`moved: {from}`).
     pub moved_from: Option<Name>,
+    /// The session whose agent asked for it; none where the files do.
+    pub parent: Option<Name>,
     /// The profile's name, for display; none for a raw invocation.
     pub profile: Option<Name>,
     /// The kind's name: a key of [`Desired::kinds`].
@@ -113,6 +151,40 @@ pub struct Session {
     pub tabs: BTreeMap<Name, Tab>,
     /// A command before the launch.
     pub before_launch: Option<BeforeLaunch>,
+}
+
+impl Session {
+    /// A session of which nothing but this is said: every default.
+    #[must_use]
+    pub fn bare(name: Name, kind: Name, invocation: Vec<String>, dir: Dir) -> Self {
+        Self {
+            name,
+            moved_from: None,
+            parent: None,
+            profile: None,
+            kind,
+            invocation,
+            resume: None,
+            dir,
+            choices: Choices::default(),
+            hooks: true,
+            env: BTreeMap::new(),
+            env_bundles: Vec::new(),
+            prompt: None,
+            running: true,
+            title: None,
+            labels: BTreeMap::new(),
+            priority: 0,
+            restart: Restart::default(),
+            update: UpdateWhen::Now,
+            stop_grace: STOP_GRACE,
+            on_lost_conversation: OnLost::Fresh,
+            resume_assigned: false,
+            protect: false,
+            tabs: BTreeMap::new(),
+            before_launch: None,
+        }
+    }
 }
 
 /// A working directory.

@@ -9,10 +9,7 @@ use super::layers::{Layer, Layers};
 use super::source;
 use super::tree::Step;
 use crate::spec::settings::{Format, OnChange, Settings};
-use crate::spec::words::Text;
-
-/// The largest prompt, in bytes: it travels as one argument, and Linux ends those at 128 KiB.
-pub const MAX_PROMPT: usize = 128 * 1024 - 1;
+use crate::spec::words::{Text, prompt_fault};
 
 /// Settings with their files read; none where something is wrong, which is reported.
 pub fn intake(context: &Context<'_>, layer: &Layer, settings: Settings) -> Option<Settings> {
@@ -62,15 +59,8 @@ impl Intake<'_, '_> {
             }
         }
         let Some(prompt) = &settings.prompt else { return };
-        if prompt.len() > MAX_PROMPT {
-            self.wrong(
-                &["prompt".into()],
-                format!("the prompt is longer than {MAX_PROMPT} bytes, the most one argument holds"),
-            );
-        } else if prompt.contains('\0') {
-            self.wrong(&["prompt".into()], "the prompt holds a NUL, which no argument can");
-        } else if prompt.is_empty() {
-            self.wrong(&["prompt".into()], "the prompt is empty");
+        if let Some(fault) = prompt_fault(prompt) {
+            self.wrong(&["prompt".into()], fault);
         }
     }
 

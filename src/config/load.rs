@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use super::assemble::{Parts, assemble};
 use super::context::Context;
-use super::desired::{Desired, Policy};
+use super::desired::Desired;
 use super::draft::{Draft, Site};
 use super::expand::expand;
 use super::gather::gather;
 use super::intake::intake;
 use super::layers::{Entry, Layer, Layers};
 use super::merge::Over;
+use super::policy;
 use super::problem::Problems;
 use super::profile::{Base, Kinds, Profiles};
 pub use super::request::{FILE, LoadRequest, default_files};
@@ -22,7 +23,6 @@ use super::resolve::Resolver;
 use super::source::{self, File, Files};
 use super::tree::Step;
 use crate::agents::kind::Kind;
-use crate::spec::fleet;
 use crate::spec::fleet::Moved;
 use crate::spec::name::Name;
 use crate::spec::settings::Settings;
@@ -140,24 +140,28 @@ fn resolve(parts: &mut Parts<'_>, known: &BTreeMap<Name, Kind>) -> (Option<Desir
     let (defaults, default_command) = defaults(context, &parts.defaults);
     let profiles = Profiles::resolve(context, &parts.profiles, defaults, &kinds);
     let mut resolver = Resolver { context, kinds: &kinds, profiles, default_command };
+    let (policy, spawn) = policy::read(context, &parts.policy);
     let mut desired = Desired {
         fleet: fleet_name(parts),
         moved_from: parts.moved.as_ref().and_then(|entry| context.read::<Moved>(entry)).map(|moved| moved.from),
         sources: sources(&context.files),
-        policy: policy(context, &parts.policy),
+        policy,
         ..Desired::default()
     };
     let mut origins =
         Origins { policy: Layers { own: levels(&parts.policy), ..Layers::default() }, ..Origins::default() };
     for (name, claim) in expand(context, sessions) {
         if let Some((session, layers)) = resolver.session(&name, claim) {
-            if !desired.kinds.contains_key(&session.kind)
-                && let Some(kind) = kinds.get(session.kind.as_str())
-            {
-                desired.kinds.insert(session.kind.clone(), kind.clone());
-            }
             desired.sessions.insert(name.clone(), session);
             origins.sessions.insert(name, layers);
+        }
+    }
+    desired.spawn = spawn.resolve(&mut resolver, &parts.policy);
+    for session in desired.sessions.values().chain(desired.spawn.templates.values()) {
+        if !desired.kinds.contains_key(&session.kind)
+            && let Some(kind) = kinds.get(session.kind.as_str())
+        {
+            desired.kinds.insert(session.kind.clone(), kind.clone());
         }
     }
     moves(context, &desired, &origins);
@@ -254,25 +258,6 @@ fn defaults(context: &Context<'_>, entries: &[Entry]) -> (Base, Settings) {
     };
     let damaged = entries.iter().any(|entry| entry.damaged);
     (Base { settings: all, layers: Arc::new(levels(entries)), built_in: None, damaged }, command)
-}
-
-fn policy(context: &Context<'_>, entries: &[Entry]) -> Policy {
-    let mut policy = Policy::default();
-    for entry in entries {
-        let Some(fleet::Policy { prune, max_reap, max_running, max_unavailable, launch, watch }) = context.read(entry)
-        else {
-            continue;
-        };
-        let launch = launch.unwrap_or_default();
-        policy.prune = prune.unwrap_or(policy.prune);
-        policy.max_reap = max_reap.map_or(policy.max_reap, |limit| limit as usize);
-        policy.max_running = max_running.map(|limit| limit as usize).or(policy.max_running);
-        policy.max_unavailable = max_unavailable.map(|limit| limit as usize).or(policy.max_unavailable);
-        policy.parallel = launch.parallel.map_or(policy.parallel, |limit| limit as usize);
-        policy.stagger = launch.stagger.map_or(policy.stagger, |stagger| stagger.0);
-        policy.watch_prune = watch.and_then(|watch| watch.prune).unwrap_or(policy.watch_prune);
-    }
-    policy
 }
 
 /// A former name belongs to nobody, and to one session only.

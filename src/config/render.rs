@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::desired::{Dir, EnvValue, OnLost, Policy, SecretRef, Session, Tab};
+use super::desired::{Dir, EnvValue, OnLost, Policy, SecretRef, Session, Spawn, Tab};
 use super::layers::{Layers, steps};
 use super::load::{Loaded, Origins};
 use super::tree::reads_as_text;
@@ -26,6 +26,7 @@ pub fn fleet(loaded: &Loaded, origin: bool) -> String {
     out.layers = &origins.policy;
     out.text.push_str("policy:\n");
     policy(&mut out, &desired.policy);
+    spawn(&mut out, &desired.spawn);
     if !desired.sessions.is_empty() {
         out.text.push_str("sessions:\n");
     }
@@ -101,6 +102,19 @@ fn policy(out: &mut Out<'_>, policy: &Policy) {
         out.value("stagger", Period(policy.stagger).to_string());
     });
     out.map("watch", |out| out.value("prune", policy.watch_prune.to_string()));
+}
+
+fn spawn(out: &mut Out<'_>, spawn: &Spawn) {
+    if spawn.templates.is_empty() {
+        return;
+    }
+    out.indent = 1;
+    out.map("spawn", |out| {
+        let profiles: Vec<String> = spawn.templates.keys().map(ToString::to_string).collect();
+        out.value("allow", list(&profiles));
+        out.value("max_children", spawn.max_children.to_string());
+        out.value("max_depth", spawn.max_depth.to_string());
+    });
 }
 
 fn session(out: &mut Out<'_>, session: &Session) {

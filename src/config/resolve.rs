@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::command::{self, Command, GENERIC};
 use super::context::Context;
-use super::desired::{BeforeLaunch, Choices, Dir, EnvValue, Restart, SecretRef, Session, Tab};
+use super::desired::{BeforeLaunch, Choices, Dir, EnvValue, Restart, STOP_GRACE, SecretRef, Session, Tab};
 use super::expand::Claim;
 use super::layers::{Layers, steps};
 use super::lint;
@@ -21,8 +21,6 @@ use crate::spec::settings::{self, EnvFrom, Format, Hooks, OnChange, OnLost, RunO
 
 /// The longest `stop.grace`.
 pub const MAX_GRACE: Duration = Duration::from_secs(60);
-/// `stop.grace` where nothing is said.
-const GRACE: Duration = Duration::from_secs(5);
 /// `before_launch.timeout` where nothing is said.
 const BEFORE_LAUNCH: Duration = Duration::from_secs(600);
 
@@ -130,14 +128,9 @@ impl Resolver<'_, '_> {
         let stop_grace = self.grace(layers, settings);
         let restart = self.restart(layers, settings.restart.as_ref());
         let (env, env_bundles) = self.env(layers, settings);
+        let dir = Dir { spelling: String::new(), path: PathBuf::new() };
         Some(Session {
-            name: Name::new("x").ok()?,
             moved_from: settings.moved.as_ref().map(|moved| moved.from.clone()),
-            profile: None,
-            kind: Name::new(command::GENERIC).ok()?,
-            invocation: Vec::new(),
-            resume: None,
-            dir: Dir { spelling: String::new(), path: PathBuf::new() },
             choices: settings.choices(),
             hooks: settings.hooks.unwrap_or_default() == Hooks::On,
             env,
@@ -148,13 +141,12 @@ impl Resolver<'_, '_> {
             labels: settings.labels.iter().flatten().map(|(name, text)| (name.clone(), text.0.clone())).collect(),
             priority: settings.priority.unwrap_or_default(),
             restart: restart?,
-            update: UpdateWhen::Now,
             stop_grace: stop_grace?,
-            on_lost_conversation: OnLost::Fresh,
             resume_assigned: settings.resume_assigned.unwrap_or_default(),
             protect: settings.protect.unwrap_or_default(),
             tabs: tabs?,
             before_launch: before_launch?,
+            ..Session::bare(Name::new("x").ok()?, Name::new(command::GENERIC).ok()?, Vec::new(), dir)
         })
     }
 
@@ -238,7 +230,7 @@ impl Resolver<'_, '_> {
     }
 
     fn grace(&self, layers: &Layers, settings: &Settings) -> Option<Duration> {
-        let grace = settings.stop.as_ref().and_then(|stop| stop.grace).map_or(GRACE, |grace| grace.0);
+        let grace = settings.stop.as_ref().and_then(|stop| stop.grace).map_or(STOP_GRACE, |grace| grace.0);
         if grace > MAX_GRACE {
             let message = format!("a grace of {} is longer than {}, the most", Period(grace), Period(MAX_GRACE));
             self.context.error(layers, &steps(&["stop", "grace"]), message, None);

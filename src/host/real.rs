@@ -15,6 +15,7 @@ mod environment;
 pub mod news;
 mod processes;
 mod scopes;
+pub mod socket;
 #[cfg(test)]
 mod testing;
 mod tmux;

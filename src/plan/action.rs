@@ -20,6 +20,9 @@ pub struct Item {
     pub kind: Option<Name>,
     /// Its directory as written.
     pub dir: Option<String>,
+    /// The session whose agent asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Name>,
     /// What to do.
     pub action: Action,
     /// Why. For blocked, waiting and unknown: first what stands in the way, the strongest first, then why it would be

@@ -1,5 +1,6 @@
 //! What is wanted of a session, and by whom: pause, then protect, then stop and start, then the file.
 
+use crate::config::desired::Departure;
 use crate::state::record::HoldKind;
 
 use super::reason::Reason;
@@ -22,7 +23,7 @@ pub(super) fn aim(subject: &Subject<'_>, inputs: &Inputs<'_>) -> Aim {
     if inputs.request.trigger == Trigger::Down {
         return Aim::Remove(Reason::Down);
     }
-    let Some(want) = subject.want else { return Aim::Remove(Reason::Removed) };
+    let Some(want) = subject.want else { return Aim::Remove(removed(subject, inputs)) };
     if subject.again || subject.start {
         return Aim::Run;
     }
@@ -31,6 +32,16 @@ pub(super) fn aim(subject: &Subject<'_>, inputs: &Inputs<'_>) -> Aim {
         Some(hold) if hold.what == HoldKind::Started => Aim::Run,
         _ if want.running => Aim::Run,
         _ => Aim::Stop(Reason::DesiredStopped),
+    }
+}
+
+/// Why it is wanted no more.
+fn removed(subject: &Subject<'_>, inputs: &Inputs<'_>) -> Reason {
+    match inputs.desired.departed.get(subject.name) {
+        None => Reason::Removed,
+        Some(Departure::ParentGone(parent)) => Reason::ParentGone { parent: parent.clone() },
+        Some(Departure::ProfileGone(profile)) => Reason::ProfileGone { profile: profile.clone() },
+        Some(Departure::Dismissed) => Reason::Dismissed,
     }
 }
 

@@ -31,7 +31,7 @@ fn maybe_moved(cases: &mut [Case<'_>]) {
     let mut removed: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
     for (index, case) in cases.iter().enumerate() {
         let canonical = case.subject.memory.as_ref().and_then(|memory| memory.canonical);
-        if let Some(dir) = canonical.filter(|_| case.subject.want.is_none()) {
+        if let Some(dir) = canonical.filter(|_| case.verdict.why.contains(&Reason::Removed)) {
             removed.entry(dir.to_owned()).or_default().push(index);
         }
     }
@@ -57,7 +57,8 @@ fn maybe_moved(cases: &mut [Case<'_>]) {
 
 /// The directory in which the session would be launched for the first time.
 fn launched_dir<'a>(case: &Case<'a>) -> Option<&'a Path> {
-    let new = case.subject.memory.is_none() && !case.verdict.why.contains(&Reason::Restored);
+    let declared = case.subject.want.is_some_and(|want| want.parent.is_none());
+    let new = declared && case.subject.memory.is_none() && !case.verdict.why.contains(&Reason::Restored);
     match case.subject.dir {
         Some(DirSeen::Present(dir)) if new && matches!(case.verdict.action, Action::Launch(_)) => Some(dir),
         _ => None,

@@ -97,6 +97,8 @@ fn removed(subject: &Subject<'_>, inputs: &Inputs<'_>, why: Reason) -> Verdict {
     let Some(memory) = &subject.memory else { return Verdict::of(Action::Unchanged, vec![why]) };
     let policy = &inputs.desired.policy;
     let (prune, patient) = match inputs.request.trigger {
+        // That was asked for; the files say nothing of it.
+        _ if why == Reason::Dismissed => (true, false),
         Trigger::Apply => (policy.prune, false),
         Trigger::Watch => (policy.watch_prune, true),
         Trigger::Down => (true, false),

@@ -15,6 +15,8 @@ use super::{Inputs, Trigger, changes, conversation, tabs};
 pub(super) fn items(case: Case<'_>, inputs: &Inputs<'_>, others: Option<&Reason>) -> Vec<Item> {
     let mut notes = notes(&case.subject, inputs);
     notes.extend(case.subject.kind.filter(|kind| begins(&case.verdict) && loses(kind)).map(Kind::unidentified));
+    let parent = case.subject.want.and_then(|want| want.parent.as_ref()).filter(|_| starts(&case.verdict));
+    notes.extend(parent.map(|parent| format!("{parent} asked for it")));
     let mut items = Vec::new();
     if !case.verdict.frozen && case.subject.want.is_some() && inputs.request.trigger != Trigger::Down {
         items = beside(&case, inputs, others);
@@ -31,10 +33,14 @@ pub(super) fn items(case: Case<'_>, inputs: &Inputs<'_>, others: Option<&Reason>
     items
 }
 
+fn starts(verdict: &Verdict) -> bool {
+    matches!(verdict.action, Action::Launch(_) | Action::Restart(_))
+}
+
 /// A conversation begins, and none is said to be lost for that.
 fn begins(verdict: &Verdict) -> bool {
     let lost = matches!(verdict.cost.conversation, ConversationFate::Lost(_));
-    matches!(verdict.action, Action::Launch(_) | Action::Restart(_)) && !lost
+    starts(verdict) && !lost
 }
 
 /// An agent, not just any program, and none of whose conversations can be resumed.

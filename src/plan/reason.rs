@@ -81,6 +81,18 @@ pub enum Reason {
     },
     /// It is no longer in the files.
     Removed,
+    /// An agent asked for it, and the session of that agent has left the fleet.
+    ParentGone {
+        /// That session.
+        parent: Name,
+    },
+    /// An agent asked for it, and `policy.spawn` no longer allows its profile.
+    ProfileGone {
+        /// The profile.
+        profile: Name,
+    },
+    /// An agent asked for it, and it was dismissed.
+    Dismissed,
     /// `down`.
     Down,
     /// The tab is no longer in the files.
@@ -314,6 +326,7 @@ impl Reason {
             Self::Several { .. } => format!("farhelm describe {session}"),
             Self::Conversation { .. } => format!("--allow-fresh {session}"),
             Self::MaybeMoved { .. } => "`moved` in the new one, or reap the old one alone with --only".to_owned(),
+            Self::ParentGone { .. } => format!("farhelm children --keep {session}"),
             Self::NoPrune => "`policy.prune`".to_owned(),
             Self::Inside => "from a terminal outside of it".to_owned(),
             _ => return None,

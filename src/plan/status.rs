@@ -74,6 +74,9 @@ pub struct Status {
     pub dir: Option<String>,
     /// Its title.
     pub title: Option<String>,
+    /// The session whose agent asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Name>,
     /// As the files say.
     pub sync: Sync,
     /// How it is.
@@ -140,6 +143,7 @@ fn one(name: &Name, items: &[&Item], record: Option<&Record>, id: Option<Session
         kind: items.iter().find_map(|item| item.kind.clone()).or_else(|| record.map(|record| record.kind.clone())),
         dir: items.iter().find_map(|item| item.dir.clone()),
         title: record.and_then(|record| record.title.clone()),
+        parent: items.iter().find_map(|item| item.parent.clone()),
         sync: sync(items),
         health: health(items, record, seen),
         reason: reasons.join("; "),

@@ -1,7 +1,7 @@
 //! Tests of the planner as a whole; each module's own are beside it.
 
 mod random;
-mod world;
+pub(crate) mod world;
 
 mod cases;
 mod idempotence;

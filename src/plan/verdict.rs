@@ -63,6 +63,7 @@ pub(super) fn item(subject: &Subject<'_>, verdict: Verdict) -> Item {
         id: subject.memory.as_ref().map(|memory| memory.id).or(restored),
         kind: subject.want.map(|want| &want.kind).or(record.map(|record| &record.kind)).cloned(),
         dir: subject.want.map(|want| &want.dir.spelling).or(record.map(|record| &record.dir.spelling)).cloned(),
+        parent: subject.want.and_then(|want| want.parent.clone()),
         action,
         reasons: obstacles,
         cost,

@@ -13,7 +13,7 @@ use super::situation::Situation;
 
 /// Brings the counts of what `plan` reaps up to all that would be ended; says whether anything was counted anew. Without a
 /// reap no environment is read. Where the process table cannot be read, the counts stay those of the panes' own trees.
-pub fn count(host: &dyn Host, plan: &Plan, situation: &mut Situation) -> bool {
+pub fn count(host: &dyn Host, plan: &Plan, situation: &mut Situation<'_>) -> bool {
     let reaps = plan.items.iter().filter(|item| item.action == Action::Reap);
     let reaped: BTreeSet<SessionId> = reaps.filter_map(|item| item.id).collect();
     if reaped.is_empty() {

@@ -18,7 +18,7 @@ use super::launch::{Opening, Progress, SETTLE, Seat};
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// One thing done, or not.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Done {
     /// The session.
     pub session: Name,

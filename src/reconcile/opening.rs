@@ -272,6 +272,7 @@ impl Workshop<'_> {
         before_launch: Option<Before>,
     ) -> Result<LaunchSpec, String> {
         let files = LaunchFiles::new(&self.store.layout().launch(), session, generation, tab);
+        let fleet = self.desired.fleet.as_ref().ok_or("the fleet has no name")?;
         Ok(LaunchSpec {
             version: launch_files::VERSION,
             argv,
@@ -283,7 +284,7 @@ impl Workshop<'_> {
             tab,
             generation,
             token: self.store.token(session).map_err(|error| error.to_string())?,
-            socket: self.store.layout().supervisor_socket(),
+            socket: self.store.layout().supervisor_socket(fleet),
             bin_dir: self.setup.farhelm.parent().map(PathBuf::from).unwrap_or_default(),
             status_file: files.status,
             exec_file: files.exec,

@@ -14,6 +14,7 @@ use crate::plan::action::{Action, Item};
 use crate::plan::reason::Reason;
 use crate::plan::{Plan, Request, Trigger};
 use crate::spec::name::Name;
+use crate::state::children::End;
 use crate::state::error::StateError;
 use crate::state::lock::{self, Holder};
 use crate::state::owner::Account;
@@ -176,7 +177,7 @@ impl<'a> Reconciler<'a> {
             let timed_out = patience.timeout.is_some_and(|limit| self.host.now().since(&begun) >= limit);
             let waiting = patience.wait && plan.items.iter().any(is_awaited);
             // A rollout takes a pass for each step.
-            let many = MAX_PASSES + desired.sessions.len();
+            let many = MAX_PASSES + plan.items.len();
             if interrupted || timed_out || (!worked && !waiting) || passes >= many && !waiting {
                 return Ok(Outcome { done, plan, interrupted, timed_out });
             }
@@ -210,16 +211,17 @@ impl<'a> Reconciler<'a> {
         report: &mut dyn FnMut(&Done),
     ) -> Result<Round, PassError> {
         let mut situation = self.look(desired)?;
-        let plan = self.plan(desired, &situation, request);
+        let plan = self.plan(&situation, request);
         self.book_fleet(desired, request, plan.header.sources_stand, &mut situation.recorded)?;
         if plan.header.sources_stand {
-            let Situation { recorded, observed, changed, .. } = &mut situation;
+            let Situation { desired, recorded, observed, changed, .. } = &mut situation;
             changed.extend(renew_hashes(recorded, desired, &observed.contents));
         }
         let todo: Vec<&Item> = plan.items.iter().filter(|item| item.action.effective() && pick(item)).collect();
         begin_anew(&todo, request, &mut situation.recorded);
         let worked = !todo.is_empty();
-        let (done, recorded, observed) = self.carry_out(desired, situation, &todo, report)?;
+        self.book_children(desired, &todo)?;
+        let (done, recorded, observed) = self.carry_out(situation, &todo, report)?;
         Ok(Round { plan, worked, done, recorded, observed })
     }
 
@@ -241,24 +243,23 @@ impl<'a> Reconciler<'a> {
     /// Writes completed records down, and does what `todo` says. Returns what was done, and what is known then.
     fn carry_out(
         &self,
-        desired: &Desired,
-        situation: Situation,
+        situation: Situation<'_>,
         todo: &[&Item],
         report: &mut dyn FnMut(&Done),
     ) -> Result<(Vec<Done>, Recorded, Observed), PassError> {
+        let Situation { desired, recorded, observed, changed, judged } = situation;
         let author = Author {
             actor: self.setup.actor.clone(),
             fleet: desired.fleet.clone().ok_or(PassError::NoFleet)?,
             revision: self.setup.revision.clone(),
         };
-        let Situation { recorded, observed, changed, judged } = situation;
         let mut ledger = Ledger::new(self.host, &self.store, (recorded, observed.boot.clone()), author, report);
         let saved = ledger.save(&changed);
         if let (Some(first), Err(words)) = (changed.first(), &saved) {
             ledger.event(first, "record", crate::state::events::Outcome::Failed, Some(words));
         }
         let (host, store, setup) = (self.host, &self.store, self.setup);
-        let execution = Execution { host, store, setup, desired, observed: &observed };
+        let execution = Execution { host, store, setup, desired: &desired, observed: &observed };
         execution.restamp_reported(&judged, &ledger);
         settle(host, store, &judged, saved.is_ok(), &ledger);
         thaw(host, todo, &observed, &mut ledger);
@@ -282,9 +283,9 @@ impl<'a> Reconciler<'a> {
     ) -> Result<Vec<Done>, PassError> {
         let _lock = self.lock()?;
         let situation = self.look(desired)?;
-        let plan = self.plan(desired, &situation, request);
+        let plan = self.plan(&situation, request);
         let todo: Vec<&Item> = plan.items.iter().filter(|item| wanted(&item.action)).collect();
-        self.carry_out(desired, situation, &todo, report).map(|(done, ..)| done)
+        self.carry_out(situation, &todo, report).map(|(done, ..)| done)
     }
 
     /// Takes the state directory's lock.
@@ -300,6 +301,25 @@ impl<'a> Reconciler<'a> {
         let holder = Holder { pid: self.host.own(), verb: self.setup.actor.clone(), since: self.host.now() };
         let patience = left.unwrap_or(self.setup.patience).min(self.setup.patience);
         Ok(lock::acquire(self.host, self.host, &self.store.layout().lock(), &holder, patience)?)
+    }
+
+    /// Remembers which of the sessions that agents asked for are not to come back: those that are about to be reaped, and
+    /// those that the files have taken over.
+    fn book_children(&self, desired: &Desired, todo: &[&Item]) -> Result<(), PassError> {
+        let Some(fleet) = &desired.fleet else { return Ok(()) };
+        let mut children = self.store.children(fleet, desired.moved_from.as_ref())?;
+        if children.live().next().is_none() {
+            return Ok(());
+        }
+        let now = self.host.now().wall_ms;
+        let reaped = |name: &Name| todo.iter().any(|item| item.session == *name && item.action == Action::Reap);
+        let ended = children.end(End::Reaped, now, |child| reaped(&child.name));
+        if ended | children.end(End::Declared, now, |child| desired.sessions.contains_key(&child.name)) {
+            children.prune(now);
+            // What cannot be remembered now comes back with its parent; a full disk must not keep anything from ending.
+            let _ = self.store.save_children(fleet, &children);
+        }
+        Ok(())
     }
 
     /// Remembers the files a fleet is applied from, where they are its own, and whether `down` was the last word.

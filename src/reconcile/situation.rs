@@ -1,5 +1,6 @@
 //! Where a reconcile stands: what is recorded, completed from what is there, and the plan of it. Nothing is written.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -25,7 +26,9 @@ use super::pass::{PassError, Reconciler};
 
 /// What is recorded and what is there.
 #[derive(Debug, Clone)]
-pub struct Situation {
+pub struct Situation<'d> {
+    /// The fleet as its files say, and what agents asked for.
+    pub desired: Cow<'d, Desired>,
     /// The records, completed from what was seen.
     pub recorded: Recorded,
     /// What was seen.
@@ -41,7 +44,7 @@ impl Reconciler<'_> {
     ///
     /// # Errors
     /// When the records cannot be read.
-    pub fn look(&self, desired: &Desired) -> Result<Situation, PassError> {
+    pub fn look<'d>(&self, desired: &'d Desired) -> Result<Situation<'d>, PassError> {
         self.look_from(desired, || None)
     }
 
@@ -49,13 +52,17 @@ impl Reconciler<'_> {
     ///
     /// # Errors
     /// As [`Self::look`].
-    pub fn look_from(
+    pub fn look_from<'d>(
         &self,
-        desired: &Desired,
+        desired: &'d Desired,
         early: impl FnOnce() -> Option<Reading>,
-    ) -> Result<Situation, PassError> {
+    ) -> Result<Situation<'d>, PassError> {
         let fleet = desired.fleet.as_ref().ok_or(PassError::NoFleet)?;
-        let memory = self.store.records_for(fleet, &desired.sessions.keys())?;
+        let children = self.store.children(fleet, desired.moved_from.as_ref())?;
+        let asked_for: Vec<&Name> = children.live().map(|child| &child.name).collect();
+        let memory = self.store.records_for(fleet, &desired.sessions.keys().chain(asked_for.iter().copied()))?;
+        let whole = children.join(desired, |id| memory.records.get(&id).map(|record| record.name.clone()));
+        let desired: &Desired = &whole;
         let mut recorded = self.store.select(&memory, fleet, desired.moved_from.as_ref())?;
         let boot = self.host.boot().ok();
         let launch_dir = self.store.layout().launch();
@@ -89,27 +96,27 @@ impl Reconciler<'_> {
         conversation::note_found(&observed, &mut recorded);
         let changed = recorded.records.iter().filter(|(name, record)| before.get(*name) != Some(record));
         let changed = changed.map(|(name, _)| name.clone()).collect();
-        Ok(Situation { recorded, observed, changed, judged })
+        Ok(Situation { recorded, observed, changed, judged, desired: whole })
     }
 
     /// The plan of a situation.
     #[must_use]
-    pub fn plan(&self, desired: &Desired, situation: &Situation, request: &Request) -> Plan {
-        decide::plan(&self.inputs(desired, situation, request))
+    pub fn plan(&self, situation: &Situation<'_>, request: &Request) -> Plan {
+        decide::plan(&self.inputs(situation, request))
     }
 
     /// The plan of a situation as it is shown: what its reaps would end is counted in full.
     #[must_use]
-    pub fn plan_in_full(&self, desired: &Desired, situation: &mut Situation, request: &Request) -> Plan {
-        let plan = self.plan(desired, situation, request);
-        if cost::count(self.host, &plan, situation) { self.plan(desired, situation, request) } else { plan }
+    pub fn plan_in_full(&self, situation: &mut Situation<'_>, request: &Request) -> Plan {
+        let plan = self.plan(situation, request);
+        if cost::count(self.host, &plan, situation) { self.plan(situation, request) } else { plan }
     }
 
     /// What a plan of this situation is made from.
     #[must_use]
-    pub fn inputs<'i>(&self, desired: &'i Desired, situation: &'i Situation, request: &'i Request) -> Inputs<'i> {
+    pub fn inputs<'i>(&self, situation: &'i Situation<'_>, request: &'i Request) -> Inputs<'i> {
         Inputs {
-            desired,
+            desired: &situation.desired,
             observed: &situation.observed,
             recorded: &situation.recorded,
             now: self.host.now(),
@@ -121,10 +128,11 @@ impl Reconciler<'_> {
 
     /// The record of a session that has none, rebuilt from the stamp of its pane; nothing is written.
     #[must_use]
-    pub fn rebuilt(&self, desired: &Desired, situation: &Situation, name: &Name) -> Option<Record> {
+    pub fn rebuilt(&self, situation: &Situation<'_>, name: &Name) -> Option<Record> {
         let stamped = |seen: &Seen| seen.stamp.as_ref().is_some_and(|stamp| stamp.session == *name);
         let (id, _) = situation.observed.sessions.iter().find(|(_, seen)| stamped(seen))?;
         let (host, store, setup) = (self.host, &self.store, self.setup);
-        Execution { host, store, setup, desired, observed: &situation.observed }.rebuilt(*id)
+        let Situation { desired, observed, .. } = situation;
+        Execution { host, store, setup, desired, observed }.rebuilt(*id)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::agents::kind::{ConversationForms, Kind, PromptForm};
-use crate::config::desired::{Choices, Desired, Dir, OnLost, Restart, Session, Tab, UpdateWhen};
+use crate::config::desired::{Desired, Dir, OnLost, Session, Tab};
 use crate::host::sim::{Faults, Killed, World};
 use crate::host::tmux::Socket;
 use crate::plan::action::{Action, Item};
@@ -146,31 +146,12 @@ fn scribe() -> Kind {
 }
 
 fn session(program: &str) -> Session {
+    let dir = Dir { spelling: "~/api".to_owned(), path: PathBuf::from("/home/u/api") };
     Session {
-        name: name("api"),
-        moved_from: None,
-        profile: None,
-        invocation: vec![program.to_owned()],
-        kind: name("scribe"),
-        resume: None,
-        dir: Dir { spelling: "~/api".to_owned(), path: PathBuf::from("/home/u/api") },
-        choices: Choices::default(),
-        hooks: true,
-        env: BTreeMap::new(),
-        env_bundles: Vec::new(),
-        prompt: None,
-        running: true,
-        title: None,
-        labels: BTreeMap::new(),
-        priority: 0,
-        restart: Restart::default(),
-        update: UpdateWhen::Now,
         stop_grace: Duration::from_secs(1),
         on_lost_conversation: OnLost::Block,
         resume_assigned: true,
-        protect: false,
-        tabs: BTreeMap::new(),
-        before_launch: None,
+        ..Session::bare(name("api"), name("scribe"), vec![program.to_owned()], dir)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::host::news::{Interest, News};
 use crate::host::process::ProcessKey;
 use crate::observe::observed::{AgentSeen, Observed, ServerSeen};
 use crate::plan::action::Item;
+use crate::plan::status::{self, Status};
 use crate::plan::{Request, Trigger};
 use crate::state::error::StateError;
 use crate::state::events::{Event, EventLog, Outcome};
@@ -29,6 +30,7 @@ use super::pass::{PassError, Reconciler, Round, Setup};
 pub mod agenda;
 pub mod conditions;
 pub mod files;
+mod requests;
 pub mod restraint;
 
 use conditions::{Condition, Conditions};
@@ -80,6 +82,8 @@ pub struct Watch<'a> {
     stamp: u64,
     restraint: Restraint,
     conditions: Conditions,
+    /// Each session as the last pass found it.
+    sessions: Vec<Status>,
     /// When the next pass is due.
     due: Due,
     processes: BTreeSet<ProcessKey>,
@@ -132,6 +136,7 @@ impl<'a> Watch<'a> {
             stamp: 0,
             restraint: Restraint::new(switches),
             conditions: Conditions::default(),
+            sessions: Vec::new(),
             due: Due { since: now, after: Duration::ZERO },
             processes: BTreeSet::new(),
             dirs: BTreeSet::new(),
@@ -308,6 +313,7 @@ impl<'a> Watch<'a> {
     fn after(&mut self, round: &Round, tell: &mut dyn FnMut(&Said)) {
         let now = self.host.now();
         self.processes = processes(&round.observed);
+        self.sessions = status::all(&round.plan, &round.observed, &round.recorded);
         // Of every plan, also of one that has nothing to do: what it does not reap needs two looks again.
         self.restraint.look(&round.plan.items, now);
         self.doubts = if round.plan.counters.unknown > 0 { self.doubts.saturating_add(1) } else { 0 };

@@ -80,6 +80,8 @@ pub struct Policy {
     pub launch: Option<Pacing>,
     /// What `watch` may do.
     pub watch: Option<WatchPolicy>,
+    /// Which sessions agents may ask for (`farhelm spawn`). None by default.
+    pub spawn: Option<SpawnPolicy>,
 }
 
 /// How launches are paced.
@@ -103,4 +105,19 @@ pub struct WatchPolicy {
     /// `watch` reaps what was removed from the files. Otherwise it leaves reaps to an apply.
     #[schemars(extend("default" = false))]
     pub prune: Option<bool>,
+}
+
+/// Which sessions agents may ask for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct SpawnPolicy {
+    /// The profiles they may be made from. A session whose profile is no longer here leaves the fleet.
+    pub allow: Option<Vec<Name>>,
+    /// How many of them one session may have at once.
+    #[schemars(extend("default" = 4))]
+    pub max_children: Option<u32>,
+    /// How deep: 1 is for sessions of the files alone, 2 for those that they asked for too.
+    #[schemars(range(min = 1), extend("default" = 1))]
+    pub max_depth: Option<u32>,
 }

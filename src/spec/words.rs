@@ -18,6 +18,23 @@ pub struct Text(pub String);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OneOrMore(pub Vec<String>);
 
+/// The largest prompt, in bytes: it travels as one argument, and Linux ends those at 128 KiB.
+pub const MAX_PROMPT: usize = 128 * 1024 - 1;
+
+/// Why a text can be no agent's prompt.
+#[must_use]
+pub fn prompt_fault(prompt: &str) -> Option<String> {
+    if prompt.len() > MAX_PROMPT {
+        Some(format!("the prompt is longer than {MAX_PROMPT} bytes, the most one argument holds"))
+    } else if prompt.contains('\0') {
+        Some("the prompt holds a NUL, which no argument can".to_owned())
+    } else if prompt.is_empty() {
+        Some("the prompt is empty".to_owned())
+    } else {
+        None
+    }
+}
+
 struct Words;
 
 impl<'de> Visitor<'de> for Words {

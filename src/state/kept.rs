@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::desired::Desired;
 use crate::host::disk::{Disk, DiskError, DiskFault};
+use crate::spec::name::Name;
 
 use super::digest;
 use super::layout::Layout;
 
 /// The version of the format. Another one is as good as none: the next good load writes it anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The most that is read, in bytes: many times the largest fleet that can be loaded.
 const LIMIT: u64 = 64 << 20;
@@ -59,6 +60,24 @@ pub fn keep(disk: &dyn Disk, layout: &Layout, key: &str, kept: &Kept) -> Result<
         Ok(text) => disk.replace(&[(path, text)]),
         Err(error) => Err(DiskError { doing: "write", path, fault: DiskFault::Other, words: error.to_string() }),
     }
+}
+
+/// The fleet of this name as it was last kept, whichever paths it was read from.
+///
+/// # Errors
+/// [`DiskError`].
+pub fn of_fleet(disk: &dyn Disk, layout: &Layout, fleet: &Name) -> Result<Option<Kept>, DiskError> {
+    let mut newest: Option<Kept> = None;
+    for name in disk.list(&layout.all_kept())? {
+        let Some(found) = name.strip_suffix(".json").map(|key| find(disk, layout, key)).transpose()?.flatten() else {
+            continue;
+        };
+        let newer = newest.as_ref().is_none_or(|known| known.at_ms < found.at_ms);
+        if found.desired.fleet.as_ref() == Some(fleet) && newer {
+            newest = Some(found);
+        }
+    }
+    Ok(newest)
 }
 
 /// The fleet that was kept; none where there is none, or none that can be read.

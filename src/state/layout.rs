@@ -20,6 +20,8 @@ const LOGS: &str = "logs";
 const REPORTS: &str = "reports";
 const EXTENSIONS: &str = "extensions";
 const KEPT: &str = "kept";
+const CHILDREN: &str = "children";
+const SOCKET: &str = "sock";
 
 impl Layout {
     /// The layout of the state directory `dir`.
@@ -37,8 +39,8 @@ impl Layout {
     /// The directories that must exist, the state directory first.
     #[must_use]
     pub fn dirs(&self) -> Vec<PathBuf> {
-        let below =
-            [SESSIONS, TOMBSTONES, FLEETS, LAUNCH, LOGS, REPORTS, EXTENSIONS, KEPT].map(|name| self.dir.join(name));
+        let below = [SESSIONS, TOMBSTONES, FLEETS, LAUNCH, LOGS, REPORTS, EXTENSIONS, KEPT, CHILDREN]
+            .map(|name| self.dir.join(name));
         std::iter::once(self.dir.clone()).chain(below).collect()
     }
 
@@ -102,10 +104,22 @@ impl Layout {
         self.dir.join(EXTENSIONS)
     }
 
+    /// Where fleets are as their files last stood.
+    #[must_use]
+    pub fn all_kept(&self) -> PathBuf {
+        self.dir.join(KEPT)
+    }
+
     /// A fleet as its files last stood when they were right, by what [`super::kept::key`] makes of their paths.
     #[must_use]
     pub fn kept(&self, key: &str) -> PathBuf {
-        self.dir.join(KEPT).join(format!("{key}.json"))
+        self.all_kept().join(format!("{key}.json"))
+    }
+
+    /// The sessions of a fleet that agents asked for.
+    #[must_use]
+    pub fn children(&self, fleet: &Name) -> PathBuf {
+        self.dir.join(CHILDREN).join(format!("{fleet}.json"))
     }
 
     /// The lock of the one `watch` that a fleet may have.
@@ -144,10 +158,16 @@ impl Layout {
         self.dir.join("key")
     }
 
-    /// The supervisor's socket, value of `FARHELM_SUPERVISOR_SOCK`.
+    /// Where a fleet's `watch` listens, value of `FARHELM_SUPERVISOR_SOCK` in its sessions.
     #[must_use]
-    pub fn supervisor_socket(&self) -> PathBuf {
-        self.dir.join("supervisor.sock")
+    pub fn supervisor_socket(&self, fleet: &Name) -> PathBuf {
+        self.dir.join(format!("{fleet}.{SOCKET}"))
+    }
+
+    /// The sockets among the names in the state directory.
+    pub fn supervisor_sockets<'n>(&self, names: &'n [String]) -> impl Iterator<Item = PathBuf> + use<'_, 'n> {
+        let sockets = names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == SOCKET));
+        sockets.map(|name| self.dir.join(name))
     }
 }
 

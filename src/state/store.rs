@@ -14,6 +14,7 @@ use crate::host::clock::Moment;
 use crate::host::disk::{Disk, DiskError, DiskFault};
 use crate::spec::name::Name;
 
+use super::children::Children;
 use super::error::StateError;
 use super::launch_files;
 use super::layout::Layout;
@@ -26,6 +27,8 @@ use super::reports::reading;
 use super::reserve;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// The most that is read of what agents asked for, in bytes: their prompts are in it.
+const MAX_CHILDREN: u64 = 64 << 20;
 
 /// farhelm's memory in one directory.
 #[derive(Clone)]
@@ -154,6 +157,37 @@ impl<'a> Store<'a> {
             words,
             way_out: "mend it, or remove it and name the fleet's files anew with `farhelm apply --take-over`",
         })
+    }
+
+    /// The sessions that agents asked for: of `fleet`, or of `moved_from` where nothing is written of `fleet` yet.
+    ///
+    /// # Errors
+    /// [`StateError`]: a file that cannot be understood is not an absent one.
+    pub fn children(&self, fleet: &Name, moved_from: Option<&Name>) -> Result<Children, StateError> {
+        for fleet in std::iter::once(fleet).chain(moved_from) {
+            let file = self.layout.children(fleet);
+            let bytes = match self.disk.read(&file, MAX_CHILDREN) {
+                Ok(bytes) => bytes,
+                Err(error) if error.fault == DiskFault::Missing => continue,
+                Err(error) => return Err(error.into()),
+            };
+            return parse(&bytes, &file, |children: &Children| children.version)?.map_err(|words| {
+                StateError::Corrupt {
+                    file,
+                    words,
+                    way_out: "mend it, or remove it: the sessions that agents asked for then leave the fleet",
+                }
+            });
+        }
+        Ok(Children::default())
+    }
+
+    /// Replaces the sessions that agents asked for.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`].
+    pub fn save_children(&self, fleet: &Name, children: &Children) -> Result<(), StateError> {
+        Ok(self.disk.replace(&[file(self.layout.children(fleet), children)?])?)
     }
 
     /// Replaces records, all with one shared sync.

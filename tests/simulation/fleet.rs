@@ -83,6 +83,7 @@ fn session(random: &mut Random, text: &str) -> Session {
     Session {
         name: name(text),
         moved_from: None,
+        parent: None,
         profile: None,
         invocation: invocation(random, &kind),
         kind,

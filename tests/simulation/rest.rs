@@ -199,7 +199,7 @@ pub fn plan(world: &World, desired: &Desired, request: &Request) -> Option<Plan>
     let setup = setup("plan", true, None);
     let reconciler = Reconciler::new(world, &setup).ok()?;
     let situation = reconciler.look(desired).ok()?;
-    Some(reconciler.plan(desired, &situation, request))
+    Some(reconciler.plan(&situation, request))
 }
 
 /// `down` leaves nothing but what is protected or paused.

@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::agents::catalogue::builtin;
-use crate::config::desired::{Choices, Dir, OnLost, Permissions, Restart, UpdateWhen};
+use crate::config::desired::{Choices, Dir, Permissions};
 
 mod every_kind;
 
@@ -19,32 +17,9 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
 }
 
 fn session<const N: usize>(invocation: [&str; N]) -> Session {
-    Session {
-        name: Name::new("api").unwrap(),
-        moved_from: None,
-        profile: None,
-        kind: Name::new("claude").unwrap(),
-        invocation: words(invocation),
-        resume: None,
-        dir: Dir { spelling: "/src/a b".to_owned(), path: PathBuf::from("/src/a b") },
-        choices: Choices::default(),
-        hooks: true,
-        env: BTreeMap::new(),
-        env_bundles: Vec::new(),
-        prompt: None,
-        running: true,
-        title: None,
-        labels: BTreeMap::new(),
-        priority: 0,
-        restart: Restart::default(),
-        update: UpdateWhen::Now,
-        stop_grace: Duration::from_secs(5),
-        on_lost_conversation: OnLost::Block,
-        resume_assigned: false,
-        protect: false,
-        tabs: BTreeMap::new(),
-        before_launch: None,
-    }
+    let [name, kind] = ["api", "claude"].map(|text| Name::new(text).unwrap());
+    let dir = Dir { spelling: "/src/a b".to_owned(), path: PathBuf::from("/src/a b") };
+    Session::bare(name, kind, words(invocation), dir)
 }
 
 fn claude() -> &'static Kind {

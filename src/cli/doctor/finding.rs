@@ -21,7 +21,7 @@ pub enum Level {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What it belongs to: `tmux`, `systemd`, `agents`, `limits`, `sockets`, `state`.
+    /// What it belongs to: `tmux`, `systemd`, `agents`, `limits`, `socket`, `state`.
     pub area: &'static str,
     /// How grave it is.
     pub level: Level,

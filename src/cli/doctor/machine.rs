@@ -1,4 +1,4 @@
-//! tmux, the systemd user manager, limits and sockets.
+//! tmux, the systemd user manager, limits and the socket.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use crate::host::disk::Disk;
 use crate::host::real::Machine;
 use crate::host::scope::{ScopeSupport, Scopes};
 use crate::host::tmux::{Tmux, TmuxError};
-use crate::state::layout::Layout;
 
 use super::finding::{Finding, Level};
 
@@ -109,18 +108,13 @@ fn free_tasks(host: &Machine) -> Option<(u64, u64)> {
     group.ancestors().take_while(|group| *group != root).filter_map(of).min()
 }
 
-/// The sockets' paths.
-pub fn sockets(context: &Context, state_dir: &Path) -> Vec<Finding> {
-    let supervisor = Layout::new(state_dir).supervisor_socket();
+/// The socket's path.
+pub fn socket(context: &Context) -> Finding {
     let socket = context.socket();
-    let length = |what: &str, path: &Path, flag: &str| {
-        let bytes = path.as_os_str().len();
-        if bytes <= MAX_SOCKET {
-            Finding::ok("sockets", format!("{what}: {}", path.display()))
-        } else {
-            let words = format!("{what}: {} is {bytes} bytes long, and {MAX_SOCKET} is the most", path.display());
-            Finding::new("sockets", Level::Problem, words, format!("choose a shorter one with {flag}"))
-        }
-    };
-    vec![length("tmux", socket.path(), "--tmux-socket"), length("supervisor", &supervisor, "--state-dir")]
+    let (path, bytes) = (socket.path().display(), socket.path().as_os_str().len());
+    if bytes <= MAX_SOCKET {
+        return Finding::ok("socket", format!("tmux: {path}"));
+    }
+    let words = format!("tmux: {path} is {bytes} bytes long, and {MAX_SOCKET} is the most");
+    Finding::new("socket", Level::Problem, words, "choose a shorter one with --tmux-socket")
 }

@@ -136,6 +136,25 @@ fn profiles_chain_without_circles() {
 }
 
 #[test]
+fn what_agents_may_ask_for_is_resolved_like_a_session_and_is_nothing_by_default() {
+    let spawn = |body: &str| fleet(body).map(|loaded| loaded.desired.spawn);
+    assert!(spawn("sessions: {s: {profile: claude, dir: /}}").unwrap().templates.is_empty());
+    let body = "
+policy: {spawn: {allow: [helper, codex], max_children: 2}}
+profiles: {helper: {extends: claude, model: small, env: {A: b}}}
+sessions: {s: {profile: claude, dir: /}}
+";
+    let found = fleet(body).unwrap().desired;
+    assert_eq!((found.spawn.max_children, found.spawn.max_depth), (2, 1));
+    let helper = &found.spawn.templates["helper"];
+    assert_eq!((helper.kind.as_str(), helper.choices.model.as_deref()), ("claude", Some("small")));
+    assert!(found.kinds.contains_key("codex"), "a kind that only templates use");
+    assert_eq!(found.sessions.len(), 1);
+    let found = errors(&body.replace("codex", "codx"));
+    assert!(has(&found, "there is no profile `codx`") && has(&found, "policy.spawn.allow"), "{found:?}");
+}
+
+#[test]
 fn policy_kinds_and_moves_are_understood() {
     let body = "
 moved: {from: old}

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -89,6 +89,17 @@ impl Inbox {
 
     /// Waits for news of what `interest` names, up to `patience`, or until the operator interrupts.
     pub fn wait(&mut self, machine: &Machine, interest: &Interest, patience: Duration) -> News {
+        self.wait_beside(machine, interest, patience, &[])
+    }
+
+    /// [`Self::wait`], until one of `others` can be read or, where that is asked for, written to.
+    pub fn wait_beside(
+        &mut self,
+        machine: &Machine,
+        interest: &Interest,
+        patience: Duration,
+        others: &[(BorrowedFd<'_>, bool)],
+    ) -> News {
         let mut news = self.turn_to(interest);
         if !news.is_empty() {
             merge(&mut news, self.post.take());
@@ -97,6 +108,9 @@ impl Inbox {
         let patience = if self.unwatched.is_empty() { patience } else { patience.min(LOOK) };
         let mut fds = vec![PollFd::new(&self.post.sign, PollFlags::IN)];
         fds.extend(machine.signals.next_mark().map(|mark| PollFd::new(mark, PollFlags::IN)));
+        fds.extend(others.iter().map(|(fd, writes)| {
+            PollFd::from_borrowed_fd(*fd, if *writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN })
+        }));
         let first = fds.len();
         fds.extend(self.processes.values().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
         // A failed wait is a short one: what is waited for is looked at all the same.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 
-use crate::config::desired::{EnvValue, OnLost, RestartWhen, UpdateWhen};
+use crate::config::desired::{Departure, EnvValue, OnLost, RestartWhen, UpdateWhen};
 use crate::host::process::ProcessKey;
 use crate::host::tmux::{PaneId, Socket};
 use crate::observe::observed::{Activity, AgentSeen, DirSeen, Evidence, ForeignPane, Seen, ServerSeen, TabSeen};

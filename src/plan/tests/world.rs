@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use uuid::Uuid;
 
 use crate::agents::kind::{ConversationForms, Kind};
-use crate::config::desired::{Choices, Desired, Dir, OnLost, Restart, Session, Tab, UpdateWhen};
+use crate::config::desired::{Departure, Desired, Dir, OnLost, Session, Tab, UpdateWhen};
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, ProcessKey};
 use crate::host::tmux::{PaneId, Socket};
@@ -64,31 +63,12 @@ pub fn kind(of: &str) -> Kind {
 }
 
 pub fn session(text: &str, of: &str) -> Session {
+    let dir = Dir { spelling: format!("~/src/{text}"), path: PathBuf::from(format!("/home/op/src/{text}")) };
+    let integrated = of != "generic";
     Session {
-        name: name(text),
-        moved_from: None,
-        profile: None,
-        kind: name(of),
-        invocation: vec![of.to_owned()],
-        resume: None,
-        dir: Dir { spelling: format!("~/src/{text}"), path: PathBuf::from(format!("/home/op/src/{text}")) },
-        choices: Choices::default(),
-        hooks: true,
-        env: BTreeMap::new(),
-        env_bundles: Vec::new(),
-        prompt: None,
-        running: true,
-        title: None,
-        labels: BTreeMap::new(),
-        priority: 0,
-        restart: Restart::default(),
-        update: if of == "generic" { UpdateWhen::Now } else { UpdateWhen::Idle },
-        stop_grace: Duration::from_secs(5),
-        on_lost_conversation: if of == "generic" { OnLost::Fresh } else { OnLost::Block },
-        resume_assigned: false,
-        protect: false,
-        tabs: BTreeMap::new(),
-        before_launch: None,
+        update: if integrated { UpdateWhen::Idle } else { UpdateWhen::Now },
+        on_lost_conversation: if integrated { OnLost::Block } else { OnLost::Fresh },
+        ..Session::bare(name(text), name(of), vec![of.to_owned()], dir)
     }
 }
 
@@ -226,6 +206,11 @@ impl World {
 
     pub fn unwant(&mut self, text: &str) -> &mut Self {
         self.desired.sessions.remove(&name(text));
+        self
+    }
+
+    pub fn departed(&mut self, text: &str, why: Departure) -> &mut Self {
+        self.desired.departed.insert(name(text), why);
         self
     }
 

@@ -11,7 +11,7 @@ fn carry_out(bed: &Bed, wanted: impl Fn(&Item) -> bool, meanwhile: impl FnOnce(&
     bed.world.start();
     let reconciler = bed.reconciler();
     let situation = reconciler.look(&bed.desired).unwrap();
-    let plan = reconciler.plan(&bed.desired, &situation, &Request::default());
+    let plan = reconciler.plan(&situation, &Request::default());
     let todo: Vec<&Item> = plan.items.iter().filter(|item| wanted(item)).collect();
     assert!(!todo.is_empty(), "{:?}", plan.items);
     meanwhile(&bed.world);

@@ -143,7 +143,17 @@ mod tests {
 
     fn item(action: Action, reasons: Vec<Reason>) -> Item {
         let session = Name::new("api").unwrap();
-        Item { session, id: None, kind: None, dir: None, action, reasons, cost: Cost::default(), notes: Vec::new() }
+        Item {
+            session,
+            id: None,
+            kind: None,
+            dir: None,
+            parent: None,
+            action,
+            reasons,
+            cost: Cost::default(),
+            notes: Vec::new(),
+        }
     }
 
     fn everything() -> Restraint {

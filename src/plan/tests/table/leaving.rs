@@ -12,6 +12,33 @@ pub(super) const REMOVED: &[Row] = &[
     row("removed without a record", "api: reap because removed no-record", |w| {
         w.running("api", "claude").unrecord("api").unwant("api");
     }),
+    row("a child whose parent left", "api: reap because parent-gone", |w| {
+        w.running("api", "claude").unwant("api").departed("api", Departure::ParentGone(name("web")));
+    }),
+    row("a child whose profile is no longer allowed", "api: reap because profile-gone", |w| {
+        w.running("api", "claude").unwant("api").departed("api", Departure::ProfileGone(name("helper")));
+    }),
+    row(
+        "a child that was dismissed, in the directory of a new session",
+        "api: reap because dismissed\nweb: launch fresh because not-running",
+        |w| {
+            w.running("api", "claude").unwant("api").departed("api", Departure::Dismissed);
+            w.want("web", "claude").dir = session("api", "claude").dir;
+        },
+    ),
+    row("a child that was dismissed, under watch, in a turn", "api: reap because dismissed", |w| {
+        w.running("api", "claude").unwant("api").departed("api", Departure::Dismissed).trigger(Trigger::Watch);
+        w.seen("api").activity = Activity::Working;
+    }),
+    row(
+        "a child beside a removed session in one directory",
+        "api: reap because removed\nweb: launch fresh because not-running",
+        |w| {
+            w.running("api", "claude").unwant("api");
+            let web = w.want("web", "claude");
+            (web.dir, web.parent) = (session("api", "claude").dir, Some(name("boss")));
+        },
+    ),
     row("removed, protected", "api: blocked(reap) because protected removed", |w| {
         w.want("api", "claude").protect = true;
         w.running("api", "claude").unwant("api");
