@@ -6,6 +6,7 @@ pub mod adopt;
 pub mod apply;
 pub mod args;
 pub mod attach;
+pub mod children;
 pub mod context;
 pub mod conversations;
 pub mod describe;
@@ -27,9 +28,11 @@ pub mod plan;
 pub mod protocol;
 pub mod reap;
 pub mod render;
+pub mod resident;
 pub mod restart;
 pub mod revision;
 pub mod schema;
+pub mod session;
 pub mod status;
 pub mod table;
 pub mod target;
@@ -87,6 +90,10 @@ fn run(verb: Verb, context: &Context) -> Result<Exit, CliError> {
         Verb::Stop(args) => hold::stop(context, &args),
         Verb::Start(args) => hold::start(context, &args),
         Verb::Restart(args) => restart::run(context, &args),
+        Verb::Children(args) => children::run(context, &args),
+        Verb::Dismiss(args) => children::dismiss(context, &args),
+        Verb::Spawn(args) => session::spawn(context, &args),
+        Verb::Whoami(args) => session::whoami(context, &args),
         Verb::Pause(args) => hold::pause(context, &args),
         Verb::Unpause(args) => hold::unpause(context, &args),
         Verb::Unprotect(args) => hold::unprotect(context, &args),

@@ -6,7 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::spec::duration::Period;
 
+mod asking;
 mod which;
+pub use asking::{Children, Spawn, WhoAmI};
 pub use which::{Files, FleetFlag, Select};
 
 /// Keeps a fleet of terminal coding agents as its files declare it.
@@ -76,6 +78,14 @@ pub enum Verb {
     Start(Named),
     /// End and start sessions again, their conversations kept.
     Restart(Restart),
+    /// List the sessions that agents asked for, or write them as YAML.
+    Children(Children),
+    /// End sessions that agents asked for; inside a session, those that it asked for itself.
+    Dismiss(Named),
+    /// Inside a session: ask for another one, as far as `policy.spawn` allows.
+    Spawn(Spawn),
+    /// Inside a session: say which it is, and what it may ask for.
+    Whoami(WhoAmI),
     /// Leave sessions alone: nothing is done to them.
     Pause(Pause),
     /// Lift a pause.
@@ -279,6 +289,9 @@ pub struct Status {
     /// Exit 1 unless every session is in sync and well.
     #[arg(long)]
     pub health: bool,
+    /// Go on as it changes.
+    #[arg(short, long, conflicts_with = "health")]
+    pub watch: bool,
 }
 
 /// `attach`

@@ -107,6 +107,15 @@ impl Context {
         };
         machine.make_dir(&wanted).map_err(disk)?;
         let state_dir = machine.resolve_dir(&wanted).map_err(disk)?;
+        let revision = desired.and_then(|desired| revision::of(machine, desired));
+        Ok(Setup { revision, ..self.setup_at(&state_dir, actor)? })
+    }
+
+    /// [`Self::setup`] in a state directory that is there.
+    ///
+    /// # Errors
+    /// When this program's own path is not known.
+    pub fn setup_at(&self, state_dir: &Path, actor: &str) -> Result<Setup, CliError> {
         let passwd = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.shell);
         let shell = self.var("SHELL").map(OsStr::new);
         let (shell, warning) = shim::login_shell(shell, passwd.as_deref(), is_executable);
@@ -117,7 +126,7 @@ impl Context {
         Ok(Setup {
             socket: self.socket(),
             account: account(),
-            state_dir,
+            state_dir: state_dir.to_owned(),
             farhelm,
             shell,
             actor: actor.to_owned(),
@@ -127,7 +136,7 @@ impl Context {
             thorough: false,
             home: self.var("HOME").map(str::to_owned),
             inside: self.var("FARHELM_SESSION_ID").and_then(|id| Uuid::parse_str(id).ok()).map(SessionId),
-            revision: desired.and_then(|desired| revision::of(machine, desired)),
+            revision: None,
         })
     }
 

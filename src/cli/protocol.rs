@@ -80,7 +80,7 @@ pub enum Answer {
     /// To [`Ask::Status`].
     Status(Overview),
     /// To [`Ask::Events`].
-    Event(Event),
+    Event(Box<Event>),
     /// To [`Ask::Spawn`]: granted. What comes of it follows.
     Spawned(Name),
     /// To [`Ask::Spawn`], after [`Answer::Spawned`]: it was launched, or was not.
@@ -90,7 +90,7 @@ pub enum Answer {
     /// To [`Ask::Dismiss`].
     Dismissed,
     /// To [`Ask::Who`].
-    Who(Who),
+    Who(Box<Who>),
 }
 
 /// All sessions of a fleet.

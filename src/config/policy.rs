@@ -68,7 +68,7 @@ impl Allowed {
         let named = layers.filter_map(|layer| {
             let found = context.files[layer.file].tree.find(layer.node, &path);
             let path = format!("{}.spawn.allow", layer.path);
-            (found.steps == 2).then(|| Layer { node: found.node, key: found.key, path, file: layer.file })
+            (found.steps == 2).then_some(Layer { node: found.node, key: found.key, path, file: layer.file })
         });
         named.take(1).collect()
     }

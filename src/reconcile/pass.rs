@@ -16,6 +16,7 @@ use crate::plan::{Plan, Request, Trigger};
 use crate::spec::name::Name;
 use crate::state::children::End;
 use crate::state::error::StateError;
+use crate::state::kept::{self, Kept};
 use crate::state::lock::{self, Holder};
 use crate::state::owner::Account;
 use crate::state::record::{Recorded, SessionId};
@@ -336,6 +337,11 @@ impl<'a> Reconciler<'a> {
             record.sources.clone_from(&desired.sources);
         }
         let everything = request.selection.only.is_none() && request.selection.labels.is_empty();
+        if own && request.trigger == Trigger::Apply && everything {
+            let kept = Kept::new(self.host.now().wall_ms, self.setup.revision.clone(), desired.clone());
+            // Without it nothing but a request is worse off, and only while no `watch` runs.
+            let _ = kept::keep_applied(self.host, self.store.layout(), &kept);
+        }
         match request.trigger {
             Trigger::Down if everything && request.selection.exclude.is_none() => record.down = true,
             Trigger::Apply if request.again.is_empty() && everything => record.down = false,

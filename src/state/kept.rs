@@ -55,11 +55,7 @@ pub fn keep(disk: &dyn Disk, layout: &Layout, key: &str, kept: &Kept) -> Result<
     if find(disk, layout, key).ok().flatten().is_some_and(|known| same(&known)) {
         return Ok(());
     }
-    let path = layout.kept(key);
-    match serde_json::to_vec(kept) {
-        Ok(text) => disk.replace(&[(path, text)]),
-        Err(error) => Err(DiskError { doing: "write", path, fault: DiskFault::Other, words: error.to_string() }),
-    }
+    write(disk, layout.kept(key), kept)
 }
 
 /// The fleet of this name as it was last kept, whichever paths it was read from.
@@ -78,6 +74,28 @@ pub fn of_fleet(disk: &dyn Disk, layout: &Layout, fleet: &Name) -> Result<Option
         }
     }
     Ok(newest)
+}
+
+/// Keeps a fleet as it was just applied: what agents may ask for while no `watch` runs goes by it. Nothing is kept of a
+/// fleet whose agents may not and never could ask for anything.
+///
+/// # Errors
+/// [`DiskError`].
+pub fn keep_applied(disk: &dyn Disk, layout: &Layout, kept: &Kept) -> Result<(), DiskError> {
+    let Some(fleet) = &kept.desired.fleet else { return Ok(()) };
+    let known = of_fleet(disk, layout, fleet)?;
+    let same = known.as_ref().is_some_and(|known| known.desired == kept.desired && known.revision == kept.revision);
+    if same || (known.is_none() && kept.desired.spawn.templates.is_empty()) {
+        return Ok(());
+    }
+    write(disk, layout.kept(&key(&kept.desired.sources)), kept)
+}
+
+fn write(disk: &dyn Disk, path: PathBuf, kept: &Kept) -> Result<(), DiskError> {
+    match serde_json::to_vec(kept) {
+        Ok(text) => disk.replace(&[(path, text)]),
+        Err(error) => Err(DiskError { doing: "write", path, fault: DiskFault::Other, words: error.to_string() }),
+    }
 }
 
 /// The fleet that was kept; none where there is none, or none that can be read.

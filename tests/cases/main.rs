@@ -8,6 +8,7 @@ mod support;
 
 mod a_session_managers;
 mod a_who_writes;
+mod asking;
 mod b_agent_fleets;
 mod b_panes_and_names;
 mod c_plan_and_apply;

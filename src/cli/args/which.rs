@@ -51,3 +51,11 @@ pub struct Select {
     #[arg(short = 'l', long = "label", value_name = "LABEL=VALUE")]
     pub labels: Vec<String>,
 }
+
+impl Select {
+    /// Whether nothing is left out.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.only.is_empty() && self.exclude.is_empty() && self.labels.is_empty()
+    }
+}

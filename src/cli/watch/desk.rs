@@ -159,7 +159,9 @@ impl<'a> Desk<'a> {
             Ask::Dismiss { who, names } => {
                 Some(watch.dismiss(&who, &names).map_or_else(|error| refusal(&error), |()| Answer::Dismissed))
             }
-            Ask::Who(who) => Some(watch.who(&who).map_or_else(|error| refusal(&error), Answer::Who)),
+            Ask::Who(who) => {
+                Some(watch.who(&who).map_or_else(|error| refusal(&error), |who| Answer::Who(Box::new(who))))
+            }
         }
     }
 
@@ -205,7 +207,7 @@ impl<'a> Desk<'a> {
                 return true;
             }
             let Ok(events) = follower.next_events() else { return false };
-            events.into_iter().all(|event| guest.peer.say(&line(&Answer::Event(event))).is_ok())
+            events.into_iter().all(|event| guest.peer.say(&line(&Answer::Event(Box::new(event)))).is_ok())
         });
     }
 

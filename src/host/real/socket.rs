@@ -69,6 +69,7 @@ impl Listener {
     }
 
     /// Those who called since. Strangers are turned away.
+    #[must_use]
     pub fn accept(&self) -> Vec<Peer> {
         let mut peers = Vec::new();
         while let Ok((stream, _)) = self.listener.accept() {
@@ -229,7 +230,7 @@ impl Call {
             }
             // A time of zero would mean none.
             self.stream.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
-            let mut chunk = [0; 64 << 10];
+            let mut chunk = [0; 16 << 10];
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => self.input.extend_from_slice(&chunk[..read]),

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::agents::kind::{Kind, PromptForm};
 use crate::config::desired::Spawn;
 use crate::plan::tests::world::{kind, session};
 use crate::state::children::{End, Ended};
@@ -34,7 +35,9 @@ impl World {
         let fleet = Desired {
             fleet: Some(name("web")),
             sessions: [(name("api"), session("api", "claude"))].into(),
-            kinds: [kind("claude"), kind("generic")].map(|kind| (kind.name.clone(), kind)).into(),
+            kinds: [Kind { prompt: Some(PromptForm::Positional), ..kind("claude") }, kind("generic")]
+                .map(|kind| (kind.name.clone(), kind))
+                .into(),
             spawn: Spawn { templates: templates.into(), max_children: 2, max_depth: 1 },
             ..Desired::default()
         };
