@@ -295,6 +295,15 @@ impl Machine {
         }
     }
 
+    /// Whether a launch of a session is on its way to its agent: what was decided before cannot know what happens now.
+    fn is_starting(&self, session: &str) -> bool {
+        let mut panes = self.servers.iter().flat_map(|server| server.panes.values());
+        panes.any(|pane| {
+            let shim = self.table.live(pane.process).filter(|process| !process.agent);
+            shim.and_then(|shim| shim.origin.as_ref()).is_some_and(|o| o.session == session && o.tab.is_none())
+        })
+    }
+
     /// The file by which an agent shows that it has its conversation.
     pub(super) fn open_lock(&self, key: ProcessKey) -> Option<PathBuf> {
         let speaker = self.talks.speakers.get(&key).filter(|speaker| speaker.vendor == Vendor::Codex)?;
@@ -316,7 +325,8 @@ impl World {
             let nobody = ProcessKey { pid: 0, start: 0 };
             let talks = machine.talks.all.iter();
             let free = talks.filter(|(id, talk)| {
-                talk.session.is_some() && machine.is_live(id, nobody).is_none() && machine.can_resume(talk.vendor, id)
+                let free = machine.is_live(id, nobody).is_none() && machine.can_resume(talk.vendor, id);
+                free && talk.session.as_deref().is_some_and(|session| !machine.is_starting(session))
             });
             let free: Vec<(String, Vendor)> = free.map(|(id, talk)| (id.clone(), talk.vendor)).collect();
             let (id, vendor) = machine.random.pick(&free).cloned()?;

@@ -235,7 +235,8 @@ fn falsify(report: &mut Report, which: u64) -> &'static str {
             "of a delegated agent"
         }
         5 => {
-            report.ancestry[1].process.start += 1;
+            report.ancestry[1].process.pid += 1;
+            report.ancestry[0].parent += 1;
             "of a process elsewhere"
         }
         6 => {
