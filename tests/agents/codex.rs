@@ -55,7 +55,7 @@ fn a_question_before_its_start_is_named() {
     let Some(bed) = AGENT.bed() else { return };
     // Without a choice of trust it asks in a repository that it does not know.
     bed.sessions(&[("api", "prompt: hello")]);
-    let text = std::fs::read_to_string(bed.path("farhelm.yaml")).expect("it was written");
+    let text = std::fs::read_to_string(bed.path("work/farhelm.yaml")).expect("it was written");
     bed.write(&text.replace("  trust: trusted\n", ""));
     bed.apply();
     bed.wait("api", "its question is named", || {
@@ -73,8 +73,9 @@ fn is_not_resumed_while_its_conversation_is_open_in_another_process() {
     bed.sessions(&[api]);
     let id = bed.prompted("api", "remember the harbour");
     bed.farhelm(["stop", "api"]).ok();
-    let command = ["codex", "-c", "features.daemon_auto_start=false", "--dangerously-bypass-approvals-and-sandbox"];
-    let other = format!("dir: '@WORK@/api'\nkind: generic\ninvocation: [{}, resume, '{id}']", command.join(", "));
+    let trusted = r#"-c, 'projects={"@WORK@/api"={trust_level="trusted"}}'"#;
+    let command = format!("codex, -c, features.daemon_auto_start=false, {trusted}, resume, '{id}'");
+    let other = format!("dir: '@WORK@/api'\nkind: generic\ninvocation: [{command}]");
     bed.sessions(&[api, ("by-hand", &other)]);
     bed.apply();
     bed.wait_idle("by-hand");
