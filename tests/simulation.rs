@@ -21,6 +21,8 @@ mod resident;
 mod rest;
 #[path = "simulation/schedule.rs"]
 mod schedule;
+#[path = "simulation/talks.rs"]
+mod talks;
 
 use std::collections::BTreeMap;
 use std::env;

@@ -6,7 +6,9 @@
 mod apply;
 mod bed;
 mod down;
+mod hook;
 mod plan;
+mod reports;
 mod validate;
 
 use std::time::Duration;
@@ -17,8 +19,14 @@ const RUNS: usize = 9;
 fn main() {
     let only: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| name.contains(word.as_str()));
-    let benches: [(&str, fn()); 4] =
-        [("validate", validate::run), ("plan", plan::run), ("apply", apply::run), ("down", down::run)];
+    let benches: [(&str, fn()); 6] = [
+        ("validate", validate::run),
+        ("plan", plan::run),
+        ("reports", reports::run),
+        ("hook", hook::run),
+        ("apply", apply::run),
+        ("down", down::run),
+    ];
     for (name, run) in benches {
         if wanted(name) {
             run();

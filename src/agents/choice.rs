@@ -6,8 +6,12 @@ use std::fmt;
 use crate::config::desired::{Choices, Permissions, Trust};
 use crate::spec::name::Name;
 
+use super::kind::reports::Injection;
 use super::kind::{ChoiceForm, ChoiceForms, Kind};
 use super::slots;
+
+const BYPASS: &str = "hook_trust: bypass";
+const VIEW: &str = "agent_view: on";
 
 /// One choice that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +24,10 @@ pub enum Choice<'a> {
     Yolo,
     /// `trust`.
     Trust(Trust),
+    /// `hook_trust: bypass`.
+    BypassHookTrust,
+    /// `agent_view: on`.
+    AgentView,
     /// `prompt` or `prompt_file`.
     Prompt,
 }
@@ -33,6 +41,8 @@ impl<'a> Choice<'a> {
             Self::Effort(_) => "effort",
             Self::Yolo => "permissions",
             Self::Trust(_) => "trust",
+            Self::BypassHookTrust => "hook_trust",
+            Self::AgentView => "agent_view",
             Self::Prompt => "prompt",
         }
     }
@@ -41,7 +51,7 @@ impl<'a> Choice<'a> {
     fn value(self) -> &'a str {
         match self {
             Self::Model(value) | Self::Effort(value) => value,
-            Self::Yolo | Self::Trust(_) | Self::Prompt => "",
+            Self::Yolo | Self::Trust(_) | Self::BypassHookTrust | Self::AgentView | Self::Prompt => "",
         }
     }
 }
@@ -54,6 +64,8 @@ impl fmt::Display for Choice<'_> {
             Self::Yolo => f.write_str("permissions: yolo"),
             Self::Trust(Trust::Trusted) => f.write_str("trust: trusted"),
             Self::Trust(Trust::Untrusted) => f.write_str("trust: untrusted"),
+            Self::BypassHookTrust => f.write_str(BYPASS),
+            Self::AgentView => f.write_str(VIEW),
             Self::Prompt => f.write_str("prompt"),
         }
     }
@@ -84,6 +96,8 @@ pub fn can_express(kind: &Kind, choice: Choice<'_>) -> Result<(), NotExpressible
     let can = match choice {
         Choice::Effort(level) if !levels.is_empty() && !levels.iter().any(|known| known == level) => false,
         Choice::Prompt => kind.prompt.is_some(),
+        Choice::BypassHookTrust => asks_for_hooks(kind),
+        Choice::AgentView => !kind.choices.view_off.is_empty(),
         _ => form(&kind.choices, choice).is_some_and(ChoiceForm::is_sayable),
     };
     if can {
@@ -99,7 +113,9 @@ pub fn made(choices: &Choices) -> impl Iterator<Item = Choice<'_>> {
     let model = choices.model.as_deref().map(Choice::Model);
     let effort = choices.effort.as_deref().map(Choice::Effort);
     let yolo = (choices.permissions == Permissions::Yolo).then_some(Choice::Yolo);
-    [model, effort, yolo, choices.trust.map(Choice::Trust)].into_iter().flatten()
+    let hooks = choices.bypass_hook_trust.then_some(Choice::BypassHookTrust);
+    let view = choices.agent_view.then_some(Choice::AgentView);
+    [model, effort, yolo, choices.trust.map(Choice::Trust), hooks, view].into_iter().flatten()
 }
 
 /// The arguments for all of `choices` in the directory `cwd`.
@@ -120,6 +136,9 @@ pub(super) fn arguments(kind: &Kind, choices: &Choices, cwd: &str) -> Result<Vec
 /// [`NotExpressible`] for the first choice without a form.
 pub fn environment(kind: &Kind, choices: &Choices, cwd: &str) -> Result<BTreeMap<String, String>, NotExpressible> {
     let mut env = kind.env.clone();
+    if choices.agent_view {
+        env.retain(|name, _| !kind.choices.view_off.contains(name));
+    }
     for (form, value) in forms(kind, choices)? {
         env.extend(form.env.iter().map(|(name, text)| (name.clone(), slots::fill_form(text, value, cwd))));
     }
@@ -131,11 +150,23 @@ pub fn environment(kind: &Kind, choices: &Choices, cwd: &str) -> Result<BTreeMap
 pub fn unrepeated<'a>(kind: &Kind, choices: &'a Choices, command: &[String]) -> Vec<&'static str> {
     let missing = |choice: &Choice<'a>| {
         let args = form(&kind.choices, *choice).map(|form| form.args.as_slice()).unwrap_or_default();
-        // The directory is not known here: only what does not name it is looked for.
-        let known = args.iter().filter(|arg| !arg.contains(slots::CWD) && !arg.contains(slots::CWD_TOML));
-        !known.map(|arg| slots::fill_form(arg, choice.value(), "")).all(|arg| command.contains(&arg))
+        !args.iter().all(|arg| command.iter().any(|word| repeats(arg, choice.value(), word)))
     };
     made(choices).filter(missing).map(Choice::field).collect()
+}
+
+/// Whether `word` says what the argument `form` says of `value`. The directory is not known here: any will do.
+fn repeats(form: &str, value: &str, word: &str) -> bool {
+    let fill = |part: &str| slots::fill_form(part, value, "");
+    match form.split_once(slots::CWD_TOML).or_else(|| form.split_once(slots::CWD)) {
+        None => word == fill(form),
+        Some((before, after)) => word.strip_prefix(&fill(before)).is_some_and(|rest| rest.ends_with(&fill(after))),
+    }
+}
+
+/// Whether agents of `kind` ask before they run hooks they do not know.
+fn asks_for_hooks(kind: &Kind) -> bool {
+    kind.reports.as_ref().is_some_and(|reports| reports.inject == Injection::CodexConfig)
 }
 
 /// Whether a resumed conversation would keep `permissions: yolo` though it is not wanted any more.
@@ -161,8 +192,10 @@ pub fn expressible(kind: &Kind) -> Vec<String> {
         ("trust: untrusted", &forms.untrusted),
     ];
     let sayable = all.into_iter().filter(|(_, form)| form.as_ref().is_some_and(ChoiceForm::is_sayable));
-    let prompt = kind.prompt.is_some().then_some("prompt");
-    sayable.map(|(name, _)| name).chain(prompt).map(str::to_owned).collect()
+    let others =
+        [(BYPASS, asks_for_hooks(kind)), (VIEW, !forms.view_off.is_empty()), ("prompt", kind.prompt.is_some())];
+    let others = others.into_iter().filter_map(|(name, can)| can.then_some(name));
+    sayable.map(|(name, _)| name).chain(others).map(str::to_owned).collect()
 }
 
 fn forms<'a>(kind: &'a Kind, choices: &'a Choices) -> Result<Vec<(&'a ChoiceForm, &'a str)>, NotExpressible> {
@@ -181,7 +214,7 @@ fn form<'a>(forms: &'a ChoiceForms, choice: Choice<'_>) -> Option<&'a ChoiceForm
         Choice::Yolo => forms.yolo.as_ref(),
         Choice::Trust(Trust::Trusted) => forms.trusted.as_ref(),
         Choice::Trust(Trust::Untrusted) => forms.untrusted.as_ref(),
-        Choice::Prompt => None,
+        Choice::BypassHookTrust | Choice::AgentView | Choice::Prompt => None,
     }
 }
 
@@ -196,7 +229,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "kind `claude` cannot express `trust: trusted`; it can express `model`, \
-             `effort: low|medium|high|xhigh|max`, `permissions: yolo`, `prompt`"
+             `effort: low|medium|high|xhigh|max`, `permissions: yolo`, `agent_view: on`, `prompt`"
         );
         let error = can_express(&builtin()["generic"], Choice::Model("x")).unwrap_err();
         assert_eq!(error.to_string(), "kind `generic` cannot express `model: x`; it can express no choice at all");
@@ -226,12 +259,34 @@ mod tests {
     }
 
     #[test]
+    fn the_agents_own_view_stays_off_unless_it_is_chosen() {
+        let claude = &builtin()["claude"];
+        let name = "CLAUDE_CODE_DISABLE_AGENT_VIEW";
+        assert_eq!(environment(claude, &Choices::default(), "/").unwrap()[name], "1");
+        let choices = Choices { agent_view: true, ..Choices::default() };
+        assert!(!environment(claude, &choices, "/").unwrap().contains_key(name));
+    }
+
+    #[test]
+    fn only_what_asks_for_hooks_can_be_told_not_to_and_only_what_has_a_view_can_keep_it() {
+        for kind in builtin().values() {
+            let name = kind.name.as_str();
+            assert_eq!(can_express(kind, Choice::BypassHookTrust).is_ok(), name == "codex", "{name}");
+            assert_eq!(can_express(kind, Choice::AgentView).is_ok(), name == "claude", "{name}");
+        }
+    }
+
+    #[test]
     fn an_explicit_command_repeats_what_is_an_argument() {
         let codex = &builtin()["codex"];
         let choices = Choices { model: Some("m".to_owned()), trust: Some(Trust::Trusted), ..Choices::default() };
         let command = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(unrepeated(codex, &choices, &command("codex resume x")), ["model", "trust"]);
-        assert_eq!(unrepeated(codex, &choices, &command("codex -m m -c x resume x")), [""; 0]);
+        assert_eq!(unrepeated(codex, &choices, &command("codex -m m -c x resume x")), ["trust"]);
+        let trusted = r#"projects={"/src/api"={trust_level="trusted"}}"#;
+        assert_eq!(unrepeated(codex, &choices, &command(&format!("codex -m m -c {trusted} resume x"))), [""; 0]);
+        let untrusted = trusted.replace("\"trusted", "\"untrusted");
+        assert_eq!(unrepeated(codex, &choices, &command(&format!("codex -m m -c {untrusted} resume x"))), ["trust"]);
     }
 
     #[test]

@@ -245,6 +245,12 @@ pub fn without_inherited_choices(context: &Context<'_>, layers: &Layers, setting
     if inherited("trust") {
         settings.trust = None;
     }
+    if inherited("hook_trust") {
+        settings.hook_trust = None;
+    }
+    if inherited("agent_view") {
+        settings.agent_view = None;
+    }
     if inherited("prompt") || inherited("prompt_file") {
         settings.prompt = None;
     }

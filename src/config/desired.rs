@@ -207,6 +207,12 @@ pub struct Choices {
     pub permissions: Permissions,
     /// Trust in the directory.
     pub trust: Option<Trust>,
+    /// The agent runs every hook it finds unasked (`hook_trust: bypass`).
+    #[serde(default)]
+    pub bypass_hook_trust: bool,
+    /// The agent keeps its own view of all its agents.
+    #[serde(default)]
+    pub agent_view: bool,
 }
 
 /// One environment variable.

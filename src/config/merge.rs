@@ -78,7 +78,8 @@ macro_rules! settings {
 }
 
 settings!(
-    profile, kind, invocation, dir, model, effort, permissions, trust, env_file, hooks, resume_assigned, prompt,
+    profile, kind, invocation, dir, model, effort, permissions, trust, env_file, hooks, hook_trust, agent_view,
+    resume_assigned, prompt,
     prompt_file, desired, title, priority, on_lost_conversation, protect;
     labels, restart, update, stop, tabs, before_launch
 );

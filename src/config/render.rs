@@ -139,6 +139,12 @@ fn session(out: &mut Out<'_>, session: &Session) {
         out.value("trust", if trust == Trust::Trusted { "trusted" } else { "untrusted" });
     }
     environment(out, session);
+    if choices.bypass_hook_trust {
+        out.value("hook_trust", "bypass");
+    }
+    if choices.agent_view {
+        out.value("agent_view", "on");
+    }
     out.value("hooks", if session.hooks { "on" } else { "off" });
     out.value("resume_assigned", session.resume_assigned.to_string());
     if let Some(prompt) = &session.prompt {

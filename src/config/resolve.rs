@@ -17,7 +17,9 @@ use super::tree::Step;
 use crate::agents::kind::Kind;
 use crate::spec::duration::Period;
 use crate::spec::name::Name;
-use crate::spec::settings::{self, EnvFrom, Format, Hooks, OnChange, OnLost, RunOn, Settings, UpdateWhen, Wanted};
+use crate::spec::settings::{
+    self, AgentView, EnvFrom, Format, HookTrust, Hooks, OnChange, OnLost, RunOn, Settings, UpdateWhen, Wanted,
+};
 
 /// The longest `stop.grace`.
 pub const MAX_GRACE: Duration = Duration::from_secs(60);
@@ -295,6 +297,8 @@ impl Settings {
             effort: self.effort.clone(),
             permissions: self.permissions.unwrap_or_default(),
             trust: self.trust,
+            bypass_hook_trust: self.hook_trust.unwrap_or_default() == HookTrust::Bypass,
+            agent_view: self.agent_view.unwrap_or_default() == AgentView::On,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::desired::*;
 use super::fixture::{errors, files, fleet, kinds, request, stdin};
-use super::load::load;
+use super::load::{load, load_from};
 
 mod files;
 mod layers;

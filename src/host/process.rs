@@ -201,6 +201,11 @@ pub trait Processes {
         None
     }
 
+    /// The files a process has open, as it opened them; `None` when it is gone or unreadable, or where nothing can tell.
+    fn open_files(&self, _key: ProcessKey) -> Option<Vec<PathBuf>> {
+        None
+    }
+
     /// Sends `signal` to exactly this process, through a pidfd, its start time checked just before.
     fn signal(&self, key: ProcessKey, signal: Signal) -> Signalled;
 

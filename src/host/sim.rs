@@ -4,9 +4,11 @@
 //! outside events are chosen by its seed or by whoever drives it. It knows whose every process really is, and notes what
 //! farhelm must never do in [`World::violations`]. The same seed and the same calls give the same world.
 
+mod agents;
 mod checks;
 mod faults;
 mod files;
+mod hooks;
 mod ledger;
 mod machine;
 mod outside;
@@ -16,6 +18,7 @@ pub mod random;
 mod servers;
 mod shim;
 mod table;
+mod talks;
 mod tmux;
 
 #[cfg(test)]
@@ -27,6 +30,7 @@ use std::panic::resume_unwind;
 pub use faults::{DiskMode, Faults};
 pub use ledger::{AgentRun, Happened, Origin, What};
 pub use program::{MISSING, PROGRAMS};
+pub use talks::{Received, TalkSeen, Told};
 
 use machine::Machine;
 

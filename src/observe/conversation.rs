@@ -11,9 +11,11 @@ use crate::host::disk::Disk;
 use crate::spec::name::Name;
 use crate::state::fields::{self, Field};
 use crate::state::identity::Identity;
+use crate::state::rebuild;
 use crate::state::record::{Provenance, Record, Recorded, SessionId};
+use crate::state::stamp::Stamp;
 
-use super::held;
+use super::held::{self, Whose};
 use super::observed::{AgentSeen, Evidence, Observed, Seen};
 use super::reports;
 
@@ -37,7 +39,7 @@ pub fn add<'k>(
 ) {
     let taken = reports::taken(recorded);
     let look = |record: &Record| match kind_of(&record.kind)
-        .map(|kind| held::unless(host, ask, kind, record, evidence(host, ask, kind, record)))
+        .map(|kind| held::unless(host, ask, kind, Whose::of(record), evidence(host, ask, kind, record)))
     {
         Some(evidence) => evidence,
         None => of_record(record),
@@ -55,11 +57,9 @@ pub fn add<'k>(
     }
     let recorded_ids: BTreeSet<SessionId> = recorded.records.values().map(|record| record.id).collect();
     for (_, seen) in observed.sessions.iter_mut().filter(|(id, _)| !recorded_ids.contains(id)) {
-        seen.conversation = match seen.stamp.as_ref().map(|stamp| (&stamp.conversation, stamp.provenance)) {
-            Some((Some(id), Some(Provenance::Reported))) => Evidence::Verified(id.clone()),
-            Some((Some(_), Some(Provenance::Assigned))) => Evidence::Assigned,
-            _ => Evidence::None,
-        };
+        if let Some(stamp) = &seen.stamp {
+            seen.conversation = of_stamp(host, ask, stamp, kind_of);
+        }
     }
     for name in ask.desired.sessions.keys().filter(|name| !recorded.records.contains_key(*name)) {
         if let Some(tombstone) = recorded.tombstones.get(name) {
@@ -98,6 +98,24 @@ fn of_record(record: &Record) -> Evidence {
         Some(Provenance::Assigned) => Evidence::Assigned,
         Some(Provenance::Reported) => Evidence::Unreadable(format!("kind `{}` is not known any more", record.kind)),
     }
+}
+
+/// What a stamp says, where nothing else remembers.
+fn of_stamp<'k>(
+    host: &dyn Host,
+    ask: &Ask<'_>,
+    stamp: &Stamp,
+    kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
+) -> Evidence {
+    let said = match (&stamp.conversation, stamp.provenance) {
+        (Some(id), Some(Provenance::Reported)) => Evidence::Verified(id.clone()),
+        (Some(_), Some(Provenance::Assigned)) => Evidence::Assigned,
+        _ => return Evidence::None,
+    };
+    let wanted = || ask.desired.sessions.get(&stamp.session).map(|session| &session.kind);
+    let kind = rebuild::kind_of(stamp, ask.desired.kinds.keys()).or_else(wanted).and_then(kind_of);
+    let whose = Whose { name: &stamp.session, id: stamp.id, conversation: stamp.conversation.as_deref() };
+    kind.map_or(said.clone(), |kind| held::unless(host, ask, kind, whose, said))
 }
 
 fn evidence(disk: &dyn Disk, ask: &Ask<'_>, kind: &Kind, record: &Record) -> Evidence {

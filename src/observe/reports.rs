@@ -2,6 +2,7 @@
 //! what is pending as a pass would, and a pass that writes settles the files afterwards.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::agents::admission::{self, Refusal, Verdict};
@@ -11,10 +12,11 @@ use crate::host::clock::Moment;
 use crate::host::disk::Disk;
 use crate::spec::name::Name;
 use crate::state::identity::Said;
+use crate::state::launch_files::LaunchFiles;
 use crate::state::layout::Layout;
-use crate::state::record::{Conversation, Provenance, Record, Recorded, SessionId};
+use crate::state::record::{Conversation, Launch, Provenance, Record, Recorded, SessionId};
 use crate::state::reports::reading::{self, Found};
-use crate::state::reports::{Report, Slot};
+use crate::state::reports::{Report, Slot, WalkEnd};
 
 use super::observed::{Activity, Observed};
 
@@ -62,7 +64,7 @@ pub fn judge<'k>(
         if with_reports.binary_search(&record.id.to_string()).is_ok() {
             let found = reading::all(disk, &layout.report_dir(record.id)).unwrap_or_default();
             for found in found {
-                let outcome = one(kind, record, &found, &mut doings, disk);
+                let outcome = one(kind, record, &found, &mut doings, (disk, &layout.launch()));
                 judged.push(Judged { session: name.clone(), id: record.id, found, outcome });
             }
         }
@@ -74,12 +76,18 @@ pub fn judge<'k>(
     judged
 }
 
-fn one(kind: &Kind, record: &mut Record, found: &Found, doings: &mut Vec<Said>, disk: &dyn Disk) -> Outcome {
+fn one(
+    kind: &Kind,
+    record: &mut Record,
+    found: &Found,
+    doings: &mut Vec<Said>,
+    (disk, files): (&dyn Disk, &Path),
+) -> Outcome {
     let report = match &found.report {
         Ok(report) => report,
         Err(words) => return Outcome::Refused("unreadable", words.clone()),
     };
-    let launch = record.launch().cloned();
+    let launch = record.launch().cloned().map(|launch| with_process(launch, record.id, report, (disk, files)));
     let starts = found.slot == Slot::Start || (found.slot == Slot::Prompt && is_news(record, report));
     let outcome = if starts {
         match admission::judge(kind, launch.as_ref(), record.identity.as_ref(), report, disk) {
@@ -89,7 +97,10 @@ fn one(kind: &Kind, record: &mut Record, found: &Found, doings: &mut Vec<Said>, 
                 record.conversation =
                     Some(Conversation { id: identity.id.clone(), provenance: Provenance::Reported, at: identity.at });
                 record.identity = Some(identity);
-                record.launches.last_mut().into_iter().for_each(|launch| launch.refused = None);
+                if let Some(last) = record.launches.last_mut() {
+                    last.refused = None;
+                    last.process = launch.and_then(|launch| launch.process);
+                }
                 Outcome::Accepted
             }
             Verdict::NotYet(_) => Outcome::Stays,
@@ -115,6 +126,16 @@ fn one(kind: &Kind, record: &mut Record, found: &Found, doings: &mut Vec<Said>, 
         }
     }
     outcome
+}
+
+/// The launch with the process of its terminal, where farhelm died before it recorded that: the shim noted its number
+/// right before its exec, and the report says who had that number.
+fn with_process(launch: Launch, id: SessionId, report: &Report, (disk, files): (&dyn Disk, &Path)) -> Launch {
+    let of_it = report.generation == launch.generation && report.boot == launch.boot && report.ended == WalkEnd::Pane;
+    let Some(top) = report.ancestry.last().filter(|_| of_it && launch.process.is_none()) else { return launch };
+    let noted = LaunchFiles::new(files, id, launch.generation, None).exec_by(disk);
+    let process = noted.ok().flatten().filter(|pid| *pid == top.process.pid).map(|_| top.process);
+    Launch { process, ..launch }
 }
 
 /// Remembers why the latest launch has no conversation. A nested or delegated agent's report says nothing of it once one

@@ -2,6 +2,7 @@
 
 use crate::agents::choice;
 use crate::agents::kind::ConversationForms;
+use crate::agents::kind::reports::STARTUP;
 use crate::config::desired::{OnLost, Session};
 use crate::observe::observed::{DirSeen, Evidence};
 use crate::state::digest;
@@ -82,11 +83,16 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
 }
 
 /// Whether the agent reported its conversation and no prompt, and has written nothing of it: the prompt that its launch
-/// carried never reached it.
+/// carried never reached it. A later conversation of that launch (`/clear`) says nothing of the one that got the prompt.
 fn unprompted(subject: &Subject<'_>) -> bool {
-    let identity = subject.memory.as_ref().and_then(|memory| memory.record?.identity.as_ref());
     let never = subject.seen.is_some_and(|seen| matches!(seen.conversation, Evidence::NeverPrompted | Evidence::Empty));
-    never && identity.is_some_and(|identity| !identity.prompted)
+    let record = subject.memory.as_ref().and_then(|memory| memory.record);
+    let Some((record, identity)) = record.and_then(|record| Some((record, record.identity.as_ref()?))) else {
+        return false;
+    };
+    let mut launches = record.launches.iter();
+    let carried = launches.any(|launch| launch.generation == identity.generation && launch.prompt.is_some());
+    never && carried && !identity.prompted && identity.source.as_deref() == Some(STARTUP)
 }
 
 /// Whether a fresh start delivers the prompt: when it was not delivered yet, changed since, or `anew` it is to be.

@@ -192,7 +192,7 @@ impl Workshop<'_> {
             Mode::SameId { conversation, .. } => Some(conversation.clone()),
             Mode::Fresh { .. } => {
                 let kind = self.desired.kinds.get(&session.kind);
-                let id = kind.and_then(|kind| assign::mint(kind, &session.invocation));
+                let id = kind.and_then(|kind| assign::mint(kind, &session.invocation, || self.host.new_id()));
                 let at = self.host.now();
                 record.conversation = id.clone().map(|id| Conversation { id, provenance: Provenance::Assigned, at });
                 record.identity = None;
@@ -232,7 +232,10 @@ impl Workshop<'_> {
         let launching = Launching {
             kind,
             wanted: session.hooks,
-            choices: HookChoices::default(),
+            choices: HookChoices {
+                bypass_trust: session.choices.bypass_hook_trust,
+                agent_view: session.choices.agent_view,
+            },
             farhelm: &self.setup.farhelm,
             session: id,
             generation,

@@ -68,6 +68,14 @@ pub struct Settings {
     /// Whether farhelm's hooks are injected, where the kind has them.
     #[schemars(extend("x-change" = "restart", "default" = "on"))]
     pub hooks: Option<Hooks>,
+    /// Which hooks an agent runs that asks before it runs any, where the kind knows of that. `bypass` is for versions that
+    /// cannot trust farhelm's alone: they run the user's own hooks unasked, too.
+    #[schemars(extend("x-change" = "restart", "default" = "own"))]
+    pub hook_trust: Option<HookTrust>,
+    /// Whether the agent keeps its own view of all its agents, where the kind has one. A keypress there can move the
+    /// conversation out of the terminal, under another id.
+    #[schemars(extend("x-change" = "restart", "default" = "off"))]
+    pub agent_view: Option<AgentView>,
     /// Resume a conversation whose id was assigned at launch though no report ever confirmed it.
     #[schemars(extend("x-change" = "in place", "default" = false))]
     pub resume_assigned: Option<bool>,
@@ -205,6 +213,28 @@ pub enum Hooks {
     On,
     /// They are not: the conversation is known only where its id is assigned.
     Off,
+}
+
+/// Which hooks an agent runs that asks before it runs any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HookTrust {
+    /// Exactly farhelm's, and those its user trusts.
+    #[default]
+    Own,
+    /// All that it finds, unasked.
+    Bypass,
+}
+
+/// Whether the agent keeps its own view of all its agents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentView {
+    /// It is switched off.
+    #[default]
+    Off,
+    /// As the agent has it.
+    On,
 }
 
 /// Whether a session is wanted running.

@@ -34,6 +34,10 @@ pub enum Field {
     Trust,
     /// `hooks`.
     Hooks,
+    /// `hook_trust`.
+    HookTrust,
+    /// `agent_view`.
+    AgentView,
     /// One environment variable, or (`env.*`) a bundle of them.
     Env(String),
 }
@@ -49,6 +53,8 @@ impl fmt::Display for Field {
             Self::Permissions => f.write_str("permissions"),
             Self::Trust => f.write_str("trust"),
             Self::Hooks => f.write_str("hooks"),
+            Self::HookTrust => f.write_str("hook_trust"),
+            Self::AgentView => f.write_str("agent_view"),
             Self::Env(name) => write!(f, "env.{name}"),
         }
     }
@@ -66,6 +72,8 @@ impl TryFrom<String> for Field {
             "permissions" => Self::Permissions,
             "trust" => Self::Trust,
             "hooks" => Self::Hooks,
+            "hook_trust" => Self::HookTrust,
+            "agent_view" => Self::AgentView,
             other => match other.strip_prefix("env.") {
                 Some(name) if !name.is_empty() => Self::Env(name.to_owned()),
                 _ => return Err(format!("`{other}` is no launch-class field")),
@@ -165,6 +173,12 @@ pub fn shown(session: &Session) -> Shown {
     }
     if !session.hooks {
         values.insert(Field::Hooks, vec!["off".to_owned()]);
+    }
+    if choices.bypass_hook_trust {
+        values.insert(Field::HookTrust, vec!["bypass".to_owned()]);
+    }
+    if choices.agent_view {
+        values.insert(Field::AgentView, vec!["on".to_owned()]);
     }
     values
 }

@@ -50,6 +50,45 @@ tests_of!(
     as_the_native_program_it_is_accepted,
 );
 
+#[test]
+fn a_question_before_its_start_is_named() {
+    let Some(bed) = AGENT.bed() else { return };
+    // Without a choice of trust it asks in a repository that it does not know.
+    bed.sessions(&[("api", "prompt: hello")]);
+    let text = std::fs::read_to_string(bed.path("work/farhelm.yaml")).expect("it was written");
+    bed.write(&text.replace("  trust: trusted\n", ""));
+    bed.apply();
+    bed.wait("api", "its question is named", || {
+        let status = bed.status();
+        let api = status.of("api");
+        api.health == "needs-input" && api.reason.contains("`trust`")
+    });
+    bed.down();
+}
+
+#[test]
+fn is_not_resumed_while_its_conversation_is_open_in_another_process() {
+    let Some(bed) = AGENT.bed() else { return };
+    let api = ("api", "permissions: yolo");
+    bed.sessions(&[api]);
+    let id = bed.prompted("api", "remember the harbour");
+    bed.farhelm(["stop", "api"]).ok();
+    let trusted = r#"-c, 'projects={"@WORK@/api"={trust_level="trusted"}}'"#;
+    let command = format!("codex, -c, features.daemon_auto_start=false, {trusted}, resume, '{id}'");
+    let other = format!("dir: '@WORK@/api'\nkind: generic\ninvocation: [{command}]");
+    bed.sessions(&[api, ("by-hand", &other)]);
+    bed.apply();
+    bed.wait_idle("by-hand");
+    bed.farhelm(["start", "api"]).code(0);
+    bed.farhelm(["plan"]).ok().says("blocked").says("open in another process");
+    assert_eq!(bed.status().of("api").pid, None);
+    bed.farhelm(["stop", "by-hand"]).ok();
+    bed.farhelm(["plan"]).ok().says("launch, resume").says(&id[..8]);
+    bed.apply();
+    bed.goes_on("api", &id, &["remember the harbour"], "and of its ships");
+    bed.down();
+}
+
 fn configure(home: &Home) {
     let model = &home.model;
     home.write(

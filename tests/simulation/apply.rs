@@ -50,7 +50,7 @@ pub fn setup(actor: &str, attended: bool, inside: Option<SessionId>) -> Setup {
         unmanaged: false,
         thorough: false,
         attended,
-        home: None,
+        home: Some("/home/u".to_owned()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use farhelm::agents::catalogue::builtin;
 use farhelm::agents::kind::{ChoiceForm, ChoiceForms, ConversationForms, Kind, PromptForm};
 use farhelm::config::desired::{
     BeforeLaunch, Choices, Desired, Dir, EnvValue, OnLost, Policy, Restart, RestartWhen, Session, Tab, UpdateWhen,
@@ -16,6 +17,8 @@ use farhelm::spec::name::Name;
 pub const GENERIC: &str = "generic";
 /// The kind whose conversation ids are assigned at launch.
 pub const SCRIBE: &str = "scribe";
+/// The kinds whose agents say which conversation they have, as the catalogue has them.
+pub const SPEAKERS: [&str; 2] = ["claude", "codex"];
 
 /// Names sessions can have.
 pub const NAMES: [&str; 8] = ["api", "web", "docs", "infra", "mail", "vault", "lab", "ops"];
@@ -41,9 +44,20 @@ fn kinds() -> BTreeMap<Name, Kind> {
         assign: vec!["--session-id".into(), "{conversation}".into()],
         ..ConversationForms::default()
     };
-    let executables = PROGRAMS.iter().chain([&MISSING]).map(|program| format!("{SCRIBE}_{program}")).collect();
-    let scribe = Kind { conversation: Some(conversation), executables, ..kind(SCRIBE) };
-    [kind(GENERIC), scribe].into_iter().map(|kind| (kind.name.clone(), kind)).collect()
+    let scribe = Kind { conversation: Some(conversation), executables: programs_of(SCRIBE), ..kind(SCRIBE) };
+    let speakers = SPEAKERS.map(speaker);
+    [kind(GENERIC), scribe].into_iter().chain(speakers).map(|kind| (kind.name.clone(), kind)).collect()
+}
+
+/// A kind of the catalogue, with the programs of this world.
+fn speaker(kind: &str) -> Kind {
+    let known = &builtin()[kind];
+    let process_names = vec![kind.to_owned(), format!("{kind}_*")];
+    Kind { executables: programs_of(kind), process_names, ..known.clone() }
+}
+
+fn programs_of(kind: &str) -> Vec<String> {
+    PROGRAMS.iter().chain([&MISSING]).map(|program| format!("{kind}_{program}")).collect()
 }
 
 /// The directory that belongs to a session name; a few share one.
@@ -69,7 +83,17 @@ fn program(random: &mut Random) -> &'static str {
 
 fn invocation(random: &mut Random, kind: &Name) -> Vec<String> {
     let program = program(random);
-    if kind.as_str() == SCRIBE { vec![format!("{SCRIBE}_{program}")] } else { vec![program.to_owned()] }
+    if kind.as_str() == GENERIC { vec![program.to_owned()] } else { vec![format!("{kind}_{program}")] }
+}
+
+/// Whether agents of a kind say which conversation they have.
+pub fn speaks(kind: &Name) -> bool {
+    SPEAKERS.contains(&kind.as_str())
+}
+
+/// Whether a command line starts an agent that says which conversation it has.
+pub fn is_speaker(argv: &[String]) -> bool {
+    argv.first().and_then(|word| word.split_once('_')).is_some_and(|(kind, _)| SPEAKERS.contains(&kind))
 }
 
 fn tab(random: &mut Random) -> Tab {
@@ -78,7 +102,13 @@ fn tab(random: &mut Random) -> Tab {
 }
 
 fn session(random: &mut Random, text: &str) -> Session {
-    let kind = name(if random.chance(600) { SCRIBE } else { GENERIC });
+    let kind = name(match random.below(10) {
+        0..=2 => GENERIC,
+        3 | 4 => SCRIBE,
+        5..=7 => SPEAKERS[0],
+        _ => SPEAKERS[1],
+    });
+    let kind_speaks = speaks(&kind);
     let tabs = ["shell", "logs"].iter().filter(|_| random.chance(200)).map(|t| name(t)).collect::<Vec<_>>();
     Session {
         name: name(text),
@@ -99,7 +129,11 @@ fn session(random: &mut Random, text: &str) -> Session {
         labels: BTreeMap::new(),
         priority: 0,
         restart: Restart { when: restart_when(random), ..Restart::default() },
-        update: if random.chance(900) { UpdateWhen::Now } else { UpdateWhen::Manual },
+        update: match random.below(10) {
+            0 => UpdateWhen::Manual,
+            1 | 2 if kind_speaks => UpdateWhen::Idle,
+            _ => UpdateWhen::Now,
+        },
         stop_grace: Duration::from_millis(random.range(200, 5_000)),
         on_lost_conversation: if random.chance(700) { OnLost::Block } else { OnLost::Fresh },
         resume_assigned: random.chance(800),
@@ -262,6 +296,8 @@ pub fn settle(desired: &mut Desired) {
     desired.policy.prune = true;
     for session in desired.sessions.values_mut() {
         session.update = UpdateWhen::Now;
+        // An agent that never said so may have nothing to resume: it would end again and again.
+        session.resume_assigned &= !speaks(&session.kind);
         if session.invocation[0].ends_with(MISSING) {
             session.invocation[0] = session.invocation[0].replace(MISSING, "steady");
         }

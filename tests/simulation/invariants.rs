@@ -6,18 +6,19 @@ use std::path::PathBuf;
 
 use farhelm::config::desired::{Desired, OnLost, Session};
 use farhelm::host::process::{ProcessKey, Signal};
-use farhelm::host::sim::{Happened, What, World};
+use farhelm::host::sim::{Happened, Received, TalkSeen, Told, What, World};
 use farhelm::plan::{Request, Trigger};
 use farhelm::spec::name::Name;
 use farhelm::state::fields;
 use farhelm::state::record::{HoldKind, Record};
 
-use crate::fleet::SCRIBE;
+use crate::fleet::{GENERIC, SCRIBE, is_speaker, speaks};
 use crate::memory;
+use crate::talks::{self, Heard};
 
 /// What was so before a run, and what farhelm could see in it.
 pub struct Before {
-    records: BTreeMap<String, Record>,
+    pub records: BTreeMap<String, Record>,
     tombstones: BTreeSet<String>,
     /// Of the records, those whose burial was cut short.
     buried: BTreeSet<String>,
@@ -27,23 +28,31 @@ pub struct Before {
     events: usize,
     /// Nothing could be observed during the whole run.
     pub blind: bool,
+    /// What farhelm could know of conversations.
+    pub heard: Heard,
 }
 
 /// The launches' history: as what each session's latest pane was opened, and whether its end was begun.
 #[derive(Default)]
 pub struct History {
-    launched: BTreeMap<String, Session>,
+    pub launched: BTreeMap<String, Session>,
     ending: BTreeSet<String>,
     /// An operator asked to start these afresh.
-    afresh: BTreeSet<String>,
+    pub afresh: BTreeSet<String>,
     /// Nothing remembers which prompts these were given.
-    unprompted: BTreeSet<String>,
+    pub unprompted: BTreeSet<String>,
     /// Their records were lost while they lived.
     pub lost: BTreeSet<String>,
     /// Records were lost at some time.
     pub forgetful: bool,
+    /// What was heard of a session when this launch of it was decided, and when that was.
+    pub heard: BTreeMap<(String, u32), ((Told, TalkSeen), u64)>,
     /// Agents looked at.
     runs: usize,
+    /// Prompts that reached their agents looked at.
+    pub received: usize,
+    /// The latest such prompt of each session.
+    pub prompts: BTreeMap<String, Received>,
 }
 
 impl History {
@@ -70,7 +79,8 @@ impl Before {
         let agents = records.keys().map(|id| (id.clone(), world.housed_agents(id))).collect();
         let events = world.review(usize::MAX, |_| {});
         let buried = memory::buried(world);
-        Self { records, tombstones, buried, agents, sources: memory::sources(world), events, blind }
+        let heard = Heard::look(world, &records);
+        Self { records, tombstones, buried, agents, sources: memory::sources(world), events, blind, heard }
     }
 }
 
@@ -93,10 +103,13 @@ impl Run<'_> {
             }
             if event.effect > 0 && touches(&event.what) {
                 wrong.extend(self.check_effect(before, history, &ended, event));
-                self.remember(&records, history, event);
+                self.remember(before, &records, history, event);
             }
         });
-        let asked = |record: &&Record| self.request.fresh && self.request.again.contains(&record.name);
+        let allowed =
+            |name: &Name| self.request.allow_fresh.as_ref().is_some_and(|globs| globs.is_match(name.as_str()));
+        let told = |name: &Name| self.request.fresh && self.request.again.contains(name);
+        let asked = |record: &&Record| told(&record.name) || allowed(&record.name);
         history.afresh.extend(records.values().filter(asked).map(|record| record.id.to_string()));
         let tombstones = memory::ids(self.world, "tombstones");
         for (id, record) in before.records.iter().filter(|(id, _)| !records.contains_key(*id)) {
@@ -108,6 +121,8 @@ impl Run<'_> {
             wrong.push(format!("a terminal of {id} is alive and no record lists it"));
         }
         wrong.extend(self.check_conversations(history));
+        wrong.extend(talks::believed(self.world, &records));
+        wrong.extend(talks::prompts_received_twice(self.world, history));
         for words in wrong {
             self.world.violated(words);
         }
@@ -157,7 +172,7 @@ impl Run<'_> {
             return None;
         }
         let protected = record.protect || session.is_some_and(|s| s.protect);
-        if protected && record.kind.as_str() != SCRIBE {
+        if protected && record.kind.as_str() == GENERIC {
             return Some(format!("a protected session without a conversation was ended: {event}"));
         }
         let session = session?;
@@ -167,7 +182,7 @@ impl Run<'_> {
         (same && wanted).then(|| format!("a session that had not changed was signalled: {event}"))
     }
 
-    fn remember(&self, records: &BTreeMap<String, Record>, history: &mut History, event: &Happened) {
+    fn remember(&self, before: &Before, records: &BTreeMap<String, Record>, history: &mut History, event: &Happened) {
         let Some(origin) = event.origin.as_ref().filter(|_| is_agent(event)) else { return };
         let id = &origin.session;
         match &event.what {
@@ -176,6 +191,9 @@ impl Run<'_> {
             }
             What::Opened { .. } => {
                 history.ending.remove(id);
+                if let Some(heard) = before.heard.counting(id, origin.generation) {
+                    history.heard.insert((id.clone(), origin.generation), (heard, before.heard.at));
+                }
                 match records.get(id).and_then(|record| self.session_of(records, record)) {
                     Some(session) => history.launched.insert(id.clone(), session.clone()),
                     None => history.launched.remove(id),
@@ -192,7 +210,12 @@ impl Run<'_> {
         for (at, run) in runs.iter().enumerate().skip(history.runs) {
             let id = &run.origin.session;
             let Some(launched) = history.launched.get(id) else { continue };
+            if speaks(&launched.kind) {
+                wrong.extend(talks::check(self.world, history, run));
+                continue;
+            }
             let earlier = runs[..at].iter().rev().find(|earlier| earlier.origin.session == *id);
+            let earlier = earlier.filter(|earlier| !is_speaker(&earlier.argv));
             let earlier = earlier.and_then(|earlier| earlier.conversation());
             let may_end = launched.on_lost_conversation == OnLost::Fresh
                 || launched.kind.as_str() != SCRIBE
@@ -250,7 +273,8 @@ fn is_agent(event: &Happened) -> bool {
 pub fn prompts_given_twice(world: &World, history: &History) -> Vec<String> {
     let mut last: BTreeMap<String, String> = BTreeMap::new();
     let mut twice = Vec::new();
-    for run in world.runs() {
+    // Of agents that speak it is known which prompts reached them.
+    for run in world.runs().into_iter().filter(|run| !is_speaker(&run.argv)) {
         for prompt in run.argv.iter().filter(|word| word.starts_with("prompt of ")) {
             let session = run.origin.session.clone();
             let again = last.insert(session.clone(), prompt.clone()).as_ref() == Some(prompt);

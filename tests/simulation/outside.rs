@@ -17,7 +17,7 @@ const THEIR_SESSION: &str = "99999999-9999-4999-8999-999999999999";
 /// One thing happens; says what.
 pub fn happen(world: &World, random: &mut Random, desired: &Desired) -> String {
     let socket = socket();
-    match random.below(16) {
+    match random.below(20) {
         0 => {
             let there = world.kill_server(&socket);
             format!("kill-server: {there}")
@@ -57,6 +57,9 @@ pub fn happen(world: &World, random: &mut Random, desired: &Desired) -> String {
             world.step_wall(ms);
             format!("the wall clock is set by {ms}ms")
         }
+        15 | 16 => world.spoil_talk(),
+        17 => world.make_up_report(&state_dir().join("reports")),
+        18 => format!("a user takes up conversation {:?} elsewhere", world.open_elsewhere()),
         _ => {
             let dirs = dirs();
             let dir = random.pick(&dirs).expect("there are directories");

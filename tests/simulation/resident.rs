@@ -169,6 +169,7 @@ impl<'w> Resident<'w> {
         let watched = watch.interest().processes;
         let alive = self.world.wait_gone(&watched, Duration::ZERO);
         let mut news = std::mem::take(&mut self.coming);
+        news.changed.extend(self.world.reported());
         news.ended.extend(watched.difference(&alive));
         if unreliable {
             self.garble(&mut news);

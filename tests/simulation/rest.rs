@@ -23,6 +23,10 @@ const BOUND: usize = 4;
 pub fn come_to_rest(schedule: &mut Schedule) {
     quiet(&schedule.world);
     schedule.settle();
+    if schedule.history.forgetful {
+        // Where only a stamp is left, a conversation is taken to be there.
+        schedule.world.mend_talks();
+    }
     // What was started before ends within this time, if it ends by itself at all.
     schedule.world.advance(150_000);
     let request = Request { take_over: true, now: true, ..Request::default() };
@@ -82,7 +86,14 @@ fn check_plan(schedule: &Schedule, plan: &Plan) {
         let fine = match &item.action {
             Action::Unchanged => true,
             // A program that hides its environment proves nothing once its launch files are lost.
-            Action::Waiting(_) => schedule.history.forgetful && matches!(item.reasons[..], [Reason::Launching { .. }]),
+            Action::Waiting(_) => match item.reasons.first() {
+                Some(Reason::Launching { .. }) => schedule.history.forgetful && item.reasons.len() == 1,
+                // Others are down until an operator decides.
+                Some(Reason::MaxUnavailable { .. }) => {
+                    plan.items.iter().any(|i| matches!(i.action, Action::Blocked(_)))
+                }
+                _ => false,
+            },
             Action::Blocked(_) => item.reasons.first().is_some_and(|reason| {
                 // An agent that was out of reach when the records were lost may have been started a second time.
                 may_block(reason) || schedule.history.forgetful && matches!(reason, Reason::Several { .. })

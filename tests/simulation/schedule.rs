@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use globset::{Glob, GlobSet};
+
 use farhelm::config::desired::Desired;
 use farhelm::host::sim::random::Random;
 use farhelm::host::sim::{DiskMode, Faults, World};
@@ -148,6 +150,7 @@ impl Schedule {
             now: self.random.chance(300),
             take_over: self.random.chance(50),
             fresh: again.is_some() && self.random.chance(200),
+            allow_fresh: self.random.chance(60).then(|| self.random.pick(&names).map(glob)).flatten(),
             again: again.into_iter().collect(),
             ..Request::default()
         }
@@ -197,6 +200,11 @@ impl Schedule {
         settle(&mut self.desired);
         self.desired.sources = vec![PathBuf::from(fleet::SOURCE)];
     }
+}
+
+/// A glob of exactly this name.
+fn glob(name: &Name) -> GlobSet {
+    GlobSet::new([Glob::new(name.as_str()).expect("a name is a glob")]).expect("a plain glob")
 }
 
 /// What goes wrong during one run: nothing in half of them.

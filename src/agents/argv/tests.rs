@@ -51,7 +51,7 @@ fn a_fresh_start_is_invocation_choices_id_and_prompt_in_this_order() {
         model: Some("opus".to_owned()),
         effort: Some("high".to_owned()),
         permissions: Permissions::Yolo,
-        trust: None,
+        ..Choices::default()
     };
     let start = Start::Fresh { prompt: Some("do it; $(rm -rf /)\n'now'"), assign: Some(ID) };
     assert_eq!(

@@ -45,6 +45,10 @@ pub struct ChoiceForms {
     #[serde(with = "written", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Written>")]
     pub untrusted: Option<ChoiceForm>,
+    /// Variables of the kind's `env` that switch the agent's own view of all its agents off; `agent_view: on` leaves them
+    /// out. Empty where the agent has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub view_off: Vec<String>,
 }
 
 /// How one choice is said: a list is its arguments.

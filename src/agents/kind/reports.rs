@@ -14,8 +14,11 @@ pub const START: &str = "SessionStart";
 /// The events of a prompt that was given.
 pub const PROMPTS: [&str; 2] = ["UserPromptSubmit", "BeforeAgent"];
 
+/// The source of the conversation that an agent begins as it starts. Of all others something came before in that launch.
+pub const STARTUP: &str = "startup";
+
 /// The sources of a conversation that begins: nothing was said in it before. Of any other something may have been.
-pub const NEW: [&str; 3] = ["startup", "clear", "new"];
+pub const NEW: [&str; 3] = [STARTUP, "clear", "new"];
 
 /// How an agent's reports are asked for and judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -30,7 +30,7 @@ sessions:
         model: Some("opus".into()),
         effort: Some("high".into()),
         permissions: Permissions::Yolo,
-        trust: None,
+        ..Choices::default()
     };
     assert_eq!(s.choices, choices);
     assert_eq!((s.restart.when, s.restart.max_restarts), (RestartWhen::Never, 7));

@@ -62,6 +62,30 @@ fn a_choice_that_the_kind_cannot_express_is_refused() {
 }
 
 #[test]
+fn hooks_are_trusted_and_a_view_is_kept_only_where_the_agent_knows_of_that() {
+    assert!(has(&errors("sessions: {s: {profile: claude, dir: /, hook_trust: bypass}}"), "`hook_trust: bypass`"));
+    assert!(has(&errors("sessions: {s: {profile: codex, dir: /, agent_view: on}}"), "`agent_view: on`"));
+    let body = "
+farhelm: v1
+fleet: test
+profiles: {mine: {extends: codex, hook_trust: bypass}}
+defaults: {agent_view: off}
+sessions:
+  a: {profile: mine, dir: /}
+  b: {profile: claude, dir: /, agent_view: on}
+  c: {profile: claude, dir: /}";
+    let dir = tempfile::tempdir().unwrap();
+    let known = crate::agents::catalogue::builtin();
+    let loaded = load_from(&request(dir.path(), &["-"]), known, &mut body.as_bytes());
+    let loaded = loaded.unwrap_or_else(|problems| panic!("{}", problems.render(false)));
+    let chosen = |name: &str| {
+        let choices = &loaded.desired.sessions[name].choices;
+        (choices.bypass_hook_trust, choices.agent_view)
+    };
+    assert_eq!([chosen("a"), chosen("b"), chosen("c")], [(true, false), (false, true), (false, false)]);
+}
+
+#[test]
 fn a_known_kind_is_completed_field_by_field() {
     let body = "
 kinds: {claude: {executables: [claude, claude-beta], env: {A: b}, choices: {effort_values: [low, wild]}}}

@@ -26,6 +26,9 @@ const READ_LIMIT: u64 = 1024 * 1024;
 /// How often an empty environment is read again: during its exec a process shows none for a moment.
 const EMPTY_READS: u32 = 3;
 
+/// The most open files of one process that are looked at.
+const MAX_OPEN: usize = 4096;
+
 impl Processes for Machine {
     fn boot(&self) -> Result<BootId, ProcessError> {
         boot()
@@ -65,6 +68,13 @@ impl Processes for Machine {
         current(key).ok().flatten()?;
         let text = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
         Some(text.split(|b| *b == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect())
+    }
+
+    fn open_files(&self, key: ProcessKey) -> Option<Vec<PathBuf>> {
+        let open = fs::read_dir(format!("/proc/{}/fd", key.pid)).ok()?;
+        let files = open.flatten().take(MAX_OPEN).filter_map(|entry| fs::read_link(entry.path()).ok()).collect();
+        current(key).ok().flatten()?;
+        Some(files)
     }
 
     fn dir(&self, key: ProcessKey) -> Option<PathBuf> {

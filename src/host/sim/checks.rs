@@ -35,8 +35,9 @@ impl Machine {
     }
 
     /// An agent has begun.
-    pub(super) fn check_run(&mut self, run: &AgentRun) {
-        let found = [self.beside_another(run), self.beside_leftovers(run), self.wrong_conversation(run)];
+    pub(super) fn check_run(&mut self, run: &AgentRun, speaks: bool) {
+        let conversation = if speaks { self.wrong_talk(run) } else { self.wrong_conversation(run) };
+        let found = [self.beside_another(run), self.beside_leftovers(run), conversation];
         for words in found.into_iter().flatten() {
             self.violation(words);
         }
@@ -67,6 +68,24 @@ impl Machine {
             return Some(format!("conversation {id}, which never was, was resumed by {}", run.origin));
         }
         None
+    }
+
+    /// Of agents that say which conversation they have, the truth is known.
+    fn wrong_talk(&self, run: &AgentRun) -> Option<String> {
+        let id = run.conversation()?;
+        if let Some(other) = self.is_live(id, run.key) {
+            return Some(format!("conversation {id} was given to {} while {other} has it", run.origin));
+        }
+        let talk = self.talks.all.get(id);
+        match talk.map(|talk| talk.session.as_ref()) {
+            Some(Some(session)) if *session == run.origin.session => None,
+            Some(Some(session)) => Some(format!("conversation {id} of {session} was given to {}", run.origin)),
+            Some(None) => Some(format!("conversation {id}, which was made up, was given to {}", run.origin)),
+            None if run.resumed.is_some() && !self.forgetful => {
+                Some(format!("conversation {id}, which never was, was resumed by {}", run.origin))
+            }
+            None => None,
+        }
     }
 
     /// Living processes that can be known as a session's own.

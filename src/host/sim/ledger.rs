@@ -77,7 +77,12 @@ impl fmt::Display for Happened {
             What::Stamped { pane } => write!(f, "stamped {pane}")?,
             What::Signalled { key, signal } => write!(f, "{signal:?} to {key}")?,
             What::File { verb, path } => write!(f, "{verb} {path}")?,
-            What::Exec { key, argv } => write!(f, "{key} became {argv:?}")?,
+            What::Exec { key, argv } => {
+                // What hooks inject is long, and says nothing here.
+                let shown: Vec<&String> = argv.iter().take_while(|word| word.len() < 80).collect();
+                let more = if shown.len() < argv.len() { " …" } else { "" };
+                write!(f, "{key} became {shown:?}{more}")?;
+            }
             What::LaunchFailed { words } => write!(f, "launch failed: {words}")?,
             What::Ended { key, how } => write!(f, "{key} ended: {how}")?,
             What::ServerGone { key } => write!(f, "tmux server {key} is gone")?,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::super::clock::{Interrupt, Moment};
 use super::super::process::{BootId, Pid, ProcessKey};
+use super::agents::Act;
 use super::faults::Faults;
 use super::files::Files;
 use super::ledger::{Happened, Ledger, Origin, What};
@@ -12,6 +13,7 @@ use super::random::Random;
 use super::servers::Server;
 use super::shim::Spec;
 use super::table::{Spawn, Table};
+use super::talks::Talks;
 
 /// Milliseconds of a clock tick in `/proc` (100 Hz).
 pub(super) const TICK_MS: u64 = 10;
@@ -31,6 +33,10 @@ pub(super) enum Event {
     Shim(ProcessKey),
     /// The shim's `before_launch` has ended.
     Prepared(ProcessKey),
+    /// An agent that says which conversation it has does something.
+    Speak(ProcessKey, Act),
+    /// A hook that was slow leaves its report, by its number.
+    Hook(usize),
     /// The supervisor of a tmux server's end: the process is really gone.
     ServerGone(ProcessKey),
 }
@@ -39,9 +45,9 @@ impl Event {
     /// The process that has to run for it, when it has to.
     fn actor(&self) -> Option<ProcessKey> {
         match self {
-            Self::Exit(key, _) | Self::Shim(key) | Self::Prepared(key) => Some(*key),
+            Self::Exit(key, _) | Self::Shim(key) | Self::Prepared(key) | Self::Speak(key, _) => Some(*key),
             Self::Born { parent, .. } => Some(*parent),
-            Self::KillLands(_) | Self::Collect(_) | Self::ServerGone(_) => None,
+            Self::KillLands(_) | Self::Collect(_) | Self::Hook(_) | Self::ServerGone(_) => None,
         }
     }
 }
@@ -104,6 +110,8 @@ pub(super) struct Machine {
     pub(super) forgetful: bool,
     /// A stranger's server took the place of one that had lost its socket.
     pub(super) usurped: bool,
+    /// The conversations of agents that say which they have.
+    pub(super) talks: Talks,
     pub(super) ledger: Ledger,
 }
 
@@ -128,6 +136,7 @@ impl Machine {
             scopes: false,
             forgetful: false,
             usurped: false,
+            talks: Talks::default(),
             ledger: Ledger::default(),
             random,
         };
@@ -238,6 +247,8 @@ impl Machine {
             Event::Collect(key) => self.table.collect(key),
             Event::Shim(key) => self.run_shim(key),
             Event::Prepared(key) => self.finish_shim(key),
+            Event::Speak(key, act) => self.speaks(key, act),
+            Event::Hook(number) => self.hook_lands(number),
             Event::ServerGone(key) => self.die(key, super::table::End::Exited(0)),
         }
     }
@@ -275,6 +286,7 @@ impl Machine {
         self.launching.clear();
         let mut random = self.random.split();
         self.files.lose_power(&mut random);
+        self.maim_talks();
         self.time += random.range(5_000, 90_000);
         self.booted_at = self.time;
         self.boots += 1;

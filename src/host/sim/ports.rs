@@ -115,6 +115,10 @@ impl Processes for World {
         self.peek(|machine| machine.table.live(key).map(|process| process.argv.clone()))
     }
 
+    fn open_files(&self, key: ProcessKey) -> Option<Vec<PathBuf>> {
+        self.peek(|machine| machine.table.live(key).map(|_| machine.open_lock(key).into_iter().collect()))
+    }
+
     fn signal(&self, key: ProcessKey, signal: Signal) -> Signalled {
         self.effect(|machine| machine.send(key, signal)).unwrap_or(Signalled::Gone)
     }

@@ -156,6 +156,9 @@ impl Machine {
         stamp.extend(request.stamp.clone());
         host.panes.insert(pane, PaneState { session, process, end: None, stamp, remains: ours, ours });
         if ours {
+            if let Some(origin) = origin.as_ref().filter(|origin| origin.tab.is_none()) {
+                self.talks.opened.insert(origin.session.clone(), origin.generation);
+            }
             self.effected(origin, What::Opened { pane: key.0.clone(), respawned });
             self.check_opened(process);
             self.begin_shim(process);

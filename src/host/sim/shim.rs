@@ -10,6 +10,7 @@ use super::ledger::{AgentRun, What, flag_value};
 use super::machine::{Event, Machine};
 use super::program::{self, Habits, OnTerm};
 use super::table::{End, Spawn};
+use super::talks::Vendor;
 
 /// The part of a launch's spec file that the simulated shim needs.
 #[derive(Debug, Clone, Deserialize)]
@@ -28,6 +29,8 @@ pub(super) struct Spec {
     status_file: PathBuf,
     #[serde(default)]
     durable_exec: bool,
+    #[serde(default)]
+    kind: Option<String>,
 }
 
 impl Spec {
@@ -125,7 +128,7 @@ impl Machine {
         let origin = self.table.origin(key).cloned();
         self.happened(origin, What::Exec { key, argv: spec.argv.clone() });
         if spec.tab.is_none() {
-            self.agent_runs(key, spec.argv);
+            self.agent_runs(key, &spec);
         }
         self.take_up(key, habits);
     }
@@ -151,12 +154,20 @@ impl Machine {
     }
 
     /// An agent has begun: what must hold at that moment is checked here.
-    fn agent_runs(&mut self, key: ProcessKey, argv: Vec<String>) {
+    fn agent_runs(&mut self, key: ProcessKey, spec: &Spec) {
         let Some(origin) = self.table.origin(key).cloned() else { return };
-        let resumed = flag_value(&argv, "--resume");
+        let argv = spec.argv.clone();
+        let subcommand = argv.get(1).filter(|word| *word == "resume").and_then(|_| argv.get(2)).cloned();
+        let resumed = flag_value(&argv, "--resume").or(subcommand);
         let assigned = flag_value(&argv, "--session-id");
+        let vendor = Vendor::of(spec.kind.as_deref());
         let run = AgentRun { origin, key, argv, at: self.time, resumed, assigned };
-        self.check_run(&run);
+        self.check_run(&run, vendor.is_some());
+        if let Some(vendor) = vendor {
+            let state = spec.socket.as_deref().and_then(|socket| Path::new(socket).parent()).unwrap_or(Path::new("/"));
+            let reports = state.join("reports").join(&spec.session);
+            self.speaker_begins(vendor, &run, reports, spec.dir.clone());
+        }
         self.ledger.runs.push(run);
     }
 }

@@ -224,6 +224,7 @@ impl Machine {
         if origin.is_some() || process.comm.starts_with("tmux") {
             self.happened(origin, What::Ended { key, how: format!("{end:?}") });
         }
+        self.speaker_ends(key, end);
         let children: Vec<(ProcessKey, bool)> =
             self.table.rows.values().filter(|p| p.parent == key.pid).map(|p| (p.key, p.zombie)).collect();
         for (child, zombie) in children {

@@ -5,12 +5,15 @@ use std::time::{Duration, Instant};
 
 use crate::agents::kind::ChoiceForm;
 use crate::config::desired::{EnvValue, Permissions, SecretRef};
+use crate::host::process::ProcessKey;
+use crate::observe::observed::Evidence;
 use crate::plan::action::{Action, Item, Mode};
 use crate::plan::counters::{EXIT_CHANGES, EXIT_DESTRUCTIVE, EXIT_NONE, EXIT_UNKNOWN};
 use crate::plan::reason::Reason;
 use crate::plan::text::{Style, render};
 use crate::plan::{Plan, Selection};
 use crate::state::fields::hashes;
+use crate::state::identity::Identity;
 use crate::state::record::EndedHow;
 
 use super::world::{World, globs, name};
@@ -209,6 +212,42 @@ fn a_prompt_is_not_delivered_again_when_only_a_stamp_tells_of_its_session() {
     assert_eq!(item(&world.plan(), "api").action, fresh);
     world.unrecord("api");
     assert_eq!(world.plan().items[1].action, fresh);
+}
+
+#[test]
+fn a_prompt_is_delivered_again_only_where_the_conversation_that_was_to_get_it_is_still_empty() {
+    let mut world = World::new();
+    world.want("api", "claude").prompt = Some("Fix it.".into());
+    world.running("api", "claude").ended("api", EndedHow::Killed(9));
+    let launch = world.launch("api").clone();
+    let prompt = Some(crate::plan::prompt_hash(&world.record("api").salt, "Fix it."));
+    world.record("api").prompt_delivered = prompt.clone();
+    world.launch("api").prompt = prompt;
+    world.seen("api").conversation = Evidence::NeverPrompted;
+    let mut identity = Identity {
+        id: "4bfc71d6-0000-4000-8000-000000000001".into(),
+        reported: "4bfc71d6-0000-4000-8000-000000000001".into(),
+        transcripts: Vec::new(),
+        source: Some("startup".into()),
+        generation: launch.generation,
+        boot: launch.boot.clone(),
+        at: launch.at,
+        reporter: ProcessKey { pid: 7, start: 7 },
+        seen: false,
+        prompted: false,
+    };
+    let mut given = |identity: &Identity, launched: Option<&str>| {
+        world.record("api").identity = Some(identity.clone());
+        world.launch("api").prompt = launched.map(Into::into);
+        match &item(&world.plan(), "api").action {
+            Action::Launch(Mode::SameId { prompt, .. } | Mode::Fresh { prompt }) => *prompt,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(given(&identity, Some("hash")), "its prompt never reached it");
+    assert!(!given(&identity, None), "an earlier launch's did");
+    identity.source = Some("clear".into());
+    assert!(!given(&identity, Some("hash")), "the conversation before it got the prompt");
 }
 
 #[test]

@@ -128,6 +128,7 @@ fn all(kind: &Kind) -> Choices {
         effort: can(Choice::Effort(EFFORT)).then(|| EFFORT.to_owned()),
         permissions: if can(Choice::Yolo) { Permissions::Yolo } else { Permissions::Default },
         trust: can(Choice::Trust(Trust::Trusted)).then_some(Trust::Trusted),
+        ..Choices::default()
     }
 }
 

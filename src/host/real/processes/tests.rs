@@ -202,3 +202,16 @@ fn the_boot_id_is_stable_and_well_formed() {
     assert_eq!(boot.0.len(), 36);
     assert_eq!(boot, machine.boot().unwrap());
 }
+
+#[test]
+fn a_file_that_a_process_holds_open_is_among_its_open_files_until_it_ends() {
+    let (machine, dir) = (machine(), tempfile::tempdir().unwrap());
+    let file = dir.path().canonicalize().unwrap().join("lock");
+    let script = format!("exec 9>'{}'; echo ready; read line", file.display());
+    let (child, _out) = shell(&script, &[]);
+    let key = key(&child.0);
+    assert!(machine.open_files(key).unwrap().contains(&file));
+    assert_eq!(machine.open_files(ProcessKey { start: key.start + 1, ..key }), None);
+    drop(child);
+    assert_eq!(machine.open_files(key), None);
+}
