@@ -23,4 +23,5 @@ mod operators;
 mod secrets;
 mod silent_agents;
 mod watch;
+mod watch_ends;
 mod watch_rest;

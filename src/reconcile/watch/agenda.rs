@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::host::clock::Moment;
+use crate::host::process::BootId;
 use crate::plan::Plan;
 use crate::plan::decide::LAUNCH_STUCK;
 use crate::plan::reason::Reason;
@@ -16,7 +18,7 @@ const DOUBT: Duration = Duration::from_secs(2);
 
 /// Time until something of `plan` is due by itself. `doubts`: looks in a row in which something was unknown.
 #[must_use]
-pub fn next(plan: &Plan, recorded: &Recorded, doubts: u32) -> Duration {
+pub fn next(plan: &Plan, recorded: &Recorded, (now, boot): (Moment, &BootId), doubts: u32) -> Duration {
     let now_ms = plan.header.at.wall_ms;
     let reasons = plan.items.iter().flat_map(|item| &item.reasons);
     let waits = reasons.filter_map(|reason| match reason {
@@ -28,7 +30,9 @@ pub fn next(plan: &Plan, recorded: &Recorded, doubts: u32) -> Duration {
     });
     let holds = recorded.records.values().filter_map(|record| record.hold.as_ref()?.until_ms);
     let holds = holds.filter(|until| *until > now_ms).map(|until| Duration::from_millis(until.abs_diff(now_ms)));
-    waits.chain(holds).min().unwrap_or(RESYNC).min(RESYNC)
+    let leaving = recorded.records.values().flat_map(|record| &record.leaving);
+    let leaving = leaving.map(|leaving| leaving.left(now, boot)).filter(|left| !left.is_zero());
+    waits.chain(holds).chain(leaving).min().unwrap_or(RESYNC).min(RESYNC)
 }
 
 /// Time until what is unknown is looked at again: longer each time, up to [`RESYNC`].

@@ -7,10 +7,19 @@ use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
 
-/// What is so with a session, without anything that changes while it stays so.
+/// Whom a condition concerns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whom {
+    /// A session.
+    Session(Name),
+    /// All of a kind: one cause, and one way out.
+    Kind(Name),
+}
+
+/// What is so with somebody, without anything that changes while it stays so.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    session: Name,
+    whom: Whom,
     sign: &'static str,
     codes: Vec<String>,
 }
@@ -18,8 +27,8 @@ struct Key {
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The session.
-    pub session: Name,
+    /// Whom it concerns.
+    pub whom: Whom,
     /// What of it: `waiting`, `blocked`, `unknown`, `held back`.
     pub sign: &'static str,
     /// The code of the first reason.
@@ -29,6 +38,15 @@ pub struct Condition {
 }
 
 impl Condition {
+    /// The session, where it concerns one.
+    #[must_use]
+    pub fn session(&self) -> Option<&Name> {
+        match &self.whom {
+            Whom::Session(name) => Some(name),
+            Whom::Kind(_) => None,
+        }
+    }
+
     /// What it is in the event log.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
@@ -49,18 +67,29 @@ impl Conditions {
         let mut new = Vec::new();
         for item in items {
             let Some(sign) = sign(item, held) else { continue };
-            let codes = item.reasons.iter().map(Reason::code).collect::<Vec<_>>();
-            let key = Key { session: item.session.clone(), sign, codes };
-            if !self.0.contains(&key) {
-                let words: Vec<String> = item.reasons.iter().map(Reason::words).collect();
-                let code = key.codes.first().cloned().unwrap_or_default();
-                new.push(Condition { session: item.session.clone(), sign, code, words: words.join("; ") });
+            let tripped = item.reasons.iter().find_map(|reason| match reason {
+                Reason::KindTripped { kind, .. } => Some((Whom::Kind(kind.clone()), std::slice::from_ref(reason))),
+                _ => None,
+            });
+            let (whom, reasons) = tripped.unwrap_or((Whom::Session(item.session.clone()), &item.reasons));
+            let key = Key { whom, sign, codes: reasons.iter().map(Reason::code).collect() };
+            if !self.0.contains(&key) && !now.contains(&key) {
+                new.push(condition(&key, reasons, &item.session));
             }
             now.insert(key);
         }
         self.0 = now;
         new
     }
+}
+
+fn condition(key: &Key, reasons: &[Reason], session: &Name) -> Condition {
+    let mut words: Vec<String> = reasons.iter().map(Reason::words).collect();
+    if let (Whom::Kind(_), Some(way_out)) = (&key.whom, reasons.first().and_then(|reason| reason.way_out(session))) {
+        words.push(way_out);
+    }
+    let code = key.codes.first().cloned().unwrap_or_default();
+    Condition { whom: key.whom.clone(), sign: key.sign, code, words: words.join("; ") }
 }
 
 fn sign(item: &Item, held: &dyn Fn(&Item) -> bool) -> Option<&'static str> {
