@@ -34,7 +34,7 @@ mod requests;
 pub mod restraint;
 pub mod said;
 
-use conditions::Conditions;
+use conditions::{Conditions, Failures};
 use ends::Ends;
 use files::{Settling, Source};
 use restraint::{Restraint, Switches};
@@ -64,6 +64,7 @@ pub struct Watch<'a> {
     stamp: u64,
     restraint: Restraint,
     conditions: Conditions,
+    failures: Failures,
     /// Each session as the last pass found it.
     sessions: Vec<Status>,
     /// When the next pass is due.
@@ -132,6 +133,7 @@ impl<'a> Watch<'a> {
             stamp: source.stamp(),
             restraint: Restraint::new(switches),
             conditions: Conditions::default(),
+            failures: Failures::default(),
             sessions: Vec::new(),
             due: Due { since: host.now(), after: Duration::ZERO },
             ends: Ends::default(),
@@ -299,10 +301,12 @@ impl<'a> Watch<'a> {
             self.tidied = Some(now);
         }
         let request = Request { trigger: Trigger::Watch, ..Request::default() };
-        let (host, restraint) = (self.host, &self.restraint);
+        let (host, restraint, failures) = (self.host, &self.restraint, &mut self.failures);
         let round =
             reconciler.round(&self.desired, &request, &mut |item| restraint.allows(item, host.now()), &mut |done| {
-                tell(&Said::Done(done.clone()));
+                if failures.is_news(done) {
+                    tell(&Said::Done(done.clone()));
+                }
             })?;
         self.restraint.learn(&round.done, self.host.now());
         Ok(round)

@@ -280,7 +280,15 @@ fn a_second_watch_of_a_fleet_is_refused_and_names_the_first() {
     fleet.agents([agent("a")]);
     let watching = Watching::start(&fleet);
     fleet.started("a", 1);
-    fleet.farhelm(["watch"]).code(1).mentions(&watching.pid().to_string());
+    let kept = fleet.state().join("kept");
+    let as_kept = || fs::read_dir(&kept).expect("kept").flatten().map(|file| file.path()).collect::<Vec<_>>();
+    let before = as_kept();
+    // Other files of the same fleet: what is kept of them would be a file of its own.
+    let text = fs::read(fleet.path("work").join("farhelm.yaml")).expect("just written");
+    fleet.file("copy.yaml", text);
+    let ran = fleet.farhelm(["watch", "copy.yaml"]).code(1).mentions(&watching.pid().to_string());
+    assert!(!ran.stderr.contains(" read "), "it says more than that: {ran}");
+    assert_eq!(as_kept(), before);
     fleet.started("a", 1);
     watching.stop();
     fleet.down();
@@ -353,6 +361,25 @@ fn a13_many_restarts_at_once_beside_watch_give_one_instance_each_time() {
     }
     wait_until("one runs", || fleet.status().of("a").health == "running" && fleet.agent_count("a") > 0);
     assert_eq!(fleet.agent_count("a"), 1);
+    watching.stop();
+    fleet.down();
+}
+
+#[test]
+fn a13_two_hundred_restarts_at_once_beside_watch_never_give_two_instances() {
+    let fleet = Fleet::new();
+    let alone = fleet.path("alone");
+    fleet.agents([agent("a").does(&format!("--alone {}", alone.display())), agent("b")]);
+    let watching = Watching::start(&fleet);
+    fleet.started("a", 1);
+    let b = fleet.started("b", 1);
+    let restarts: Vec<_> = (0..200).map(|_| fleet.start(["restart", "a"])).collect();
+    let done = restarts.into_iter().map(|restart| restart.wait().code).filter(|code| *code == 0).count();
+    assert!(done > 0, "none of them succeeded");
+    wait_until("one runs", || fleet.status().of("a").health == "running" && fleet.agent_count("a") > 0);
+    assert_eq!(fleet.agent_count("a"), 1);
+    assert!(!alone.with_extension("twice").exists(), "two ran at once");
+    assert_eq!(fleet.pid("b"), b.pid);
     watching.stop();
     fleet.down();
 }

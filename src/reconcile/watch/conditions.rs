@@ -1,9 +1,10 @@
 //! What keeps sessions from being as the files say: told when it begins, not at every look. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::action::{Action, Item};
 use crate::plan::reason::Reason;
+use crate::reconcile::ledger::Done;
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
 
@@ -56,6 +57,26 @@ impl Condition {
 
 const UNKNOWN: &str = "unknown";
 
+/// Failures that were told, by session: not again while the same fails of it.
+#[derive(Debug, Default)]
+pub struct Failures(BTreeMap<Name, String>);
+
+impl Failures {
+    /// Takes notice of something done. Answers whether it is to be told.
+    pub fn is_news(&mut self, done: &Done) -> bool {
+        let Some(words) = &done.failure else {
+            self.0.remove(&done.session);
+            return true;
+        };
+        // Without what may differ at each try: numbers, and names of files.
+        let plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit() || c == '/');
+        let sign = [done.what.as_str()].into_iter().chain(words.split_whitespace().filter(plain));
+        let sign = sign.collect::<Vec<_>>().join(" ");
+        let known = self.0.insert(done.session.clone(), sign.clone());
+        known != Some(sign)
+    }
+}
+
 /// The conditions that are known.
 #[derive(Debug, Default)]
 pub struct Conditions(BTreeSet<Key>);
@@ -99,5 +120,46 @@ fn sign(item: &Item, held: &dyn Fn(&Item) -> bool) -> Option<&'static str> {
         Action::Unknown => Some(UNKNOWN),
         action if action.effective() && held(item) => Some("held back"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(what: &str, failure: Option<&str>) -> Done {
+        let session = Name::new("api").expect("a name");
+        Done { session, what: what.to_owned(), failure: failure.map(str::to_owned) }
+    }
+
+    #[test]
+    fn what_fails_in_the_same_way_is_told_once() {
+        let mut failures = Failures::default();
+        assert!(failures.is_news(&done("launch", Some("cannot write /s/.tmpA1: no space left"))));
+        assert!(!failures.is_news(&done("launch", Some("cannot write /s/.tmpB2: no space left"))));
+        assert!(failures.is_news(&done("launch", Some("no such secret"))));
+        assert!(failures.is_news(&done("launch", None)));
+        assert!(failures.is_news(&done("launch", Some("no such secret"))));
+    }
+
+    #[test]
+    fn a_tripped_kind_is_one_condition_whatever_the_number_of_its_sessions() {
+        let kind = Name::new("claude").expect("a name");
+        let item = |name: &str| Item {
+            session: Name::new(name).expect("a name"),
+            id: None,
+            kind: Some(kind.clone()),
+            dir: None,
+            action: Action::Blocked(Box::new(Action::Adopt)),
+            reasons: vec![Reason::KindTripped { kind: kind.clone(), ended: 5 }, Reason::Vanished],
+            cost: crate::plan::action::Cost::default(),
+            notes: Vec::new(),
+        };
+        let items = [item("a"), item("b"), item("c")];
+        let mut conditions = Conditions::default();
+        let told = conditions.learn(items.iter(), &|_| false);
+        assert_eq!(told.iter().map(|one| one.whom.clone()).collect::<Vec<_>>(), [Whom::Kind(kind.clone())]);
+        assert!(told[0].words.contains("farhelm apply"), "{}", told[0].words);
+        assert_eq!(conditions.learn(items.iter(), &|_| false), []);
     }
 }
