@@ -84,7 +84,11 @@ pub fn restarts() {
             (ours, theirs)
         })
         .collect();
-    report("watch of 50 sessions, agent killed until replaced / tmux respawn-pane of the same login shell", 3.0, &pairs);
+    report(
+        "watch of 50 sessions, agent killed until replaced / tmux respawn-pane of the same login shell",
+        3.0,
+        &pairs,
+    );
     watching.stop();
     clean(&bed, &OURS);
 }
@@ -102,7 +106,8 @@ pub fn files() {
         .map(|run| {
             let name = format!("new{run}");
             let begun = Instant::now();
-            fs::write(&file, format!("{text}  {name}:\n    invocation: [sleep, '86393']\n    dir: /tmp\n")).expect("saved");
+            fs::write(&file, format!("{text}  {name}:\n    invocation: [sleep, '86393']\n    dir: /tmp\n"))
+                .expect("saved");
             until(|| watching.says(&format!("\"{name}\"")));
             let ours = begun.elapsed();
             (ours, SETTLE + time(&mut bed.farhelm(&["plan"])))

@@ -53,7 +53,8 @@ pub fn run(context: &Context, args: &args::Logs) -> Result<Exit, CliError> {
     context.output.data(&lines.join("\n"))?;
     if args.follow {
         let seen = pane.ok().flatten().map(|pane| (target, pane));
-        Following { context, machine: &machine, reconciler: &reconciler, setup: &setup, args, shown: lines }.run(seen)?;
+        Following { context, machine: &machine, reconciler: &reconciler, setup: &setup, args, shown: lines }
+            .run(seen)?;
     }
     Ok(Exit::Ok)
 }

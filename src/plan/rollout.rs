@@ -19,7 +19,7 @@ use super::{Inputs, Trigger, changes};
 /// A change that would restart so many is first tried on one of them.
 const MANY: usize = 3;
 /// An agent that has run for so long has come up.
-const WELL: Duration = Duration::from_secs(10);
+pub(crate) const WELL: Duration = Duration::from_secs(10);
 
 /// Makes those restarts wait that come later.
 pub(super) fn apply(cases: &mut [Case<'_>], inputs: &Inputs<'_>) {

@@ -97,8 +97,10 @@ impl Round<'_> {
         let targets: Vec<Target> = jobs.iter().map(|(_, target)| target.clone()).collect();
         let mut endings = reap::end(self.host, &targets, self.slice);
         let left: Vec<usize> = (0..jobs.len()).filter(|index| endings[*index].left.is_some()).collect();
-        let changed: Vec<&usize> =
-            left.iter().filter(|index| self.remember(jobs[**index].0, &targets[**index], &endings[**index], ledger)).collect();
+        let changed: Vec<&usize> = left
+            .iter()
+            .filter(|index| self.remember(jobs[**index].0, &targets[**index], &endings[**index], ledger))
+            .collect();
         let names: Vec<Name> = changed.iter().map(|index| jobs[**index].0.session.clone()).collect();
         if !names.is_empty() && ledger.save(&names).is_err() {
             let asked = |index: &usize| {

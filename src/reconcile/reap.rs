@@ -87,8 +87,10 @@ impl<'a> Sweep<'a> {
         let units: Vec<String> = present.iter().map(|(_, unit)| unit.clone()).collect();
         let patience = present.iter().map(|(index, _)| self.patience(*index)).max().unwrap_or_default();
         let stubborn = if units.is_empty() { units } else { host.wait_collected(&units, patience) };
-        let (young, over): (Vec<_>, Vec<_>) =
-            present.into_iter().filter(|(_, unit)| stubborn.contains(unit)).partition(|(index, _)| self.has_time(*index));
+        let (young, over): (Vec<_>, Vec<_>) = present
+            .into_iter()
+            .filter(|(_, unit)| stubborn.contains(unit))
+            .partition(|(index, _)| self.has_time(*index));
         let units: Vec<String> = over.iter().map(|(_, unit)| unit.clone()).collect();
         for unit in &units {
             let _ = host.kill(unit, Signal::Kill);

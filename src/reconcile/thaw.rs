@@ -27,9 +27,8 @@ pub fn thaw(host: &dyn Host, todo: &[&Item], observed: &Observed, ledger: &mut L
     let paused = |record: &Record| record.hold_at(now.wall_ms).is_some_and(|hold| hold.what == HoldKind::Paused);
     // What was asked to end may still answer, also where it is wanted again meanwhile.
     let leaves = |record: &Record| record.is_leaving(now, &observed.boot) && is_there(record, observed);
-    let begun = |record: &&Record| {
-        is_begun(record) && !paused(record) && !leaves(record) && !reaped.contains(&record.name)
-    };
+    let begun =
+        |record: &&Record| is_begun(record) && !paused(record) && !leaves(record) && !reaped.contains(&record.name);
     let begun: Vec<Record> = ledger.recorded.records.values().filter(begun).cloned().collect();
     if begun.is_empty() {
         return;

@@ -23,7 +23,7 @@ fn claude(shows: &str) -> Fleet {
 }
 
 #[test]
-fn a_dialog_of_its_kind_is_named_and_left_to_the_operator() {
+fn b36_a_dialog_of_its_kind_is_named_and_left_to_the_operator() {
     let fleet = claude("'Quick safety check: Is this a project you trust?' ' 1. Yes, I trust this folder'");
     wait_at_most(PATIENCE, "the dialog is named", || fleet.status().of("api").health == "needs-input");
     let status = fleet.status();

@@ -429,7 +429,7 @@ fn a_service_manager_is_told_when_the_fleet_was_looked_at_and_when_watch_stops()
 }
 
 #[test]
-fn the_printed_unit_keeps_a_fleet_and_its_stop_leaves_the_sessions() {
+fn d20_the_printed_unit_keeps_a_fleet_and_its_restart_and_stop_leave_the_sessions() {
     let Some(fleet) = Fleet::under_a_user_manager() else { return };
     fleet.agents([agent("a")]);
     let unit = fleet.farhelm(["watch", "--print-unit"]).ok().stdout;
@@ -441,6 +441,8 @@ fn the_printed_unit_keeps_a_fleet_and_its_stop_leaves_the_sessions() {
     let first = fleet.started("a", 1);
     process::kill_hard(first.pid);
     let second = fleet.started("a", 2);
+    assert_eq!(manager.systemctl(&["restart", name]), "");
+    assert_eq!(fleet.pid("a"), second.pid);
     manager.systemctl(&["stop", name]);
     assert!(process::runs(second.pid));
     fleet.down();

@@ -92,10 +92,7 @@ fn what_is_wanted_again_while_it_ends_goes_on_or_comes_back() {
     let a = fleet.started("a", 1);
     fleet.started("b", 1);
     let stopped = "desired: stopped";
-    fleet.agents([
-        stubborn("a").with(stopped),
-        agent("b").does("--term-after 2 --pids @RECORDS@/terms").with(stopped),
-    ]);
+    fleet.agents([stubborn("a").with(stopped), agent("b").does("--term-after 2 --pids @RECORDS@/terms").with(stopped)]);
     asked(&fleet, "b");
     fleet.agents([stubborn("a"), agent("b").does("--term-after 2 --pids @RECORDS@/terms")]);
     // It had answered: that was no end of its own, and it is wanted.
