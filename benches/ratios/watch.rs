@@ -119,10 +119,10 @@ pub fn files() {
 }
 
 /// What a process and those it started and collected used so far, in clock ticks, and its resident memory, in kB.
-fn usage(pid: i32) -> (u64, u64) {
+fn usage(pid: i32) -> (f64, f64) {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
     let fields: Vec<&str> = stat.rsplit(')').next().expect("a stat line").split_whitespace().collect();
-    let ticks = fields[11..15].iter().map(|field| field.parse::<u64>().expect("a number")).sum();
+    let ticks = fields[11..15].iter().map(|field| field.parse::<f64>().expect("a number")).sum();
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
     (ticks, resident.trim().trim_end_matches(" kB").parse().expect("a number"))
@@ -132,7 +132,7 @@ fn usage(pid: i32) -> (u64, u64) {
 /// time.
 pub fn idle() {
     const PROGRAM: [&str; 2] = ["sleep", "86392"];
-    let seconds = std::env::var("FARHELM_BENCH_IDLE").ok().and_then(|text| text.parse().ok()).unwrap_or(600);
+    let seconds = std::env::var("FARHELM_BENCH_IDLE").ok().and_then(|text| text.parse().ok()).unwrap_or(600_u32);
     for many in [200, 400] {
         let bed = Bed::new();
         bed.fleet(many, "sleep, '86392'");
@@ -140,12 +140,13 @@ pub fn idle() {
         let watching = Watching::start(&bed, &[]);
         thread::sleep(Duration::from_secs(5));
         let (before, _) = usage(watching.pid());
-        thread::sleep(Duration::from_secs(seconds));
+        thread::sleep(Duration::from_secs(seconds.into()));
         let (after, resident) = usage(watching.pid());
-        let share = (after - before) as f64 / (seconds * 100) as f64 * 100.0;
+        // A tick is 10 ms.
+        let share = (after - before) / f64::from(seconds);
         println!(
             "watch of {many} idle sessions for {seconds} s\n    {share:.3} % of a core, goal 0.05; {:.1} MB resident, goal 20",
-            resident as f64 / 1024.0
+            resident / 1024.0
         );
         watching.stop();
         clean(&bed, &PROGRAM);
