@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::host::clock::{Clock, Interrupt};
+use crate::host::clock::{Clock, Interrupt, Moment};
 use crate::host::disk::{Disk, DiskFault};
 use crate::host::real::Machine;
 use crate::host::tmux::{PaneId, Tmux};
@@ -53,8 +53,16 @@ pub fn run(context: &Context, args: &args::Logs) -> Result<Exit, CliError> {
     context.output.data(&lines.join("\n"))?;
     if args.follow {
         let seen = pane.ok().flatten().map(|pane| (target, pane));
-        Following { context, machine: &machine, reconciler: &reconciler, setup: &setup, args, shown: lines }
-            .run(seen)?;
+        Following {
+            context,
+            machine: &machine,
+            reconciler: &reconciler,
+            setup: &setup,
+            args,
+            shown: lines,
+            anew: None,
+        }
+        .run(seen)?;
     }
     Ok(Exit::Ok)
 }
@@ -87,6 +95,8 @@ struct Following<'a> {
     args: &'a args::Logs,
     /// What it showed when it was last looked at.
     shown: Vec<String>,
+    /// When nothing was left of what it showed before.
+    anew: Option<Moment>,
 }
 
 impl Following<'_> {
@@ -119,16 +129,21 @@ impl Following<'_> {
         }
     }
 
-    /// Whether another process runs in the terminal: what it shows is new, also where it looks the same.
+    /// Whether another process runs in the terminal since, and what it shows was not seen to be new: it is, also where it
+    /// looks the same.
     fn began_anew(&self, seen: Option<&(Target, PaneId)>) -> bool {
         let Some((old, _)) = seen.filter(|(target, _)| target.is_agent()) else { return false };
-        let process = |target: &Target| target.record.launch().and_then(|launch| launch.process);
-        let now = Target::find(self.reconciler, self.setup, &self.args.target).ok();
-        now.and_then(|now| process(&now)).is_some_and(|now| process(old) != Some(now))
+        let Some(now) = Target::find(self.reconciler, self.setup, &self.args.target).ok() else { return false };
+        let Some(launch) = now.record.launch().filter(|launch| launch.process.is_some()) else { return false };
+        let another = old.record.launch().and_then(|old| old.process) != launch.process;
+        another && self.anew.is_none_or(|anew| anew.boot_ms < launch.at.boot_ms)
     }
 
     fn fresh(&mut self, now: Vec<String>) -> Vec<String> {
         let fresh = follow::fresh(&self.shown, &now).to_vec();
+        if fresh.len() == now.len() {
+            self.anew = Some(self.machine.now());
+        }
         self.shown = now;
         fresh
     }

@@ -90,7 +90,7 @@ fn another_farhelm_goes_on_with_what_a_killed_watch_asked_to_end() {
     fleet.started("slow", 2);
     let taken = begun.elapsed();
     assert!(taken > GRACE * 3 / 4 && taken < GRACE * 2, "one grace in all, not {taken:?}");
-    assert_eq!(fleet.noted("terms").len(), 1, "it was asked once");
+    assert_eq!(fleet.noted("terms").len(), 1, "it was asked once: {:?}", fleet.noted("terms"));
     fleet.down();
 }
 

@@ -263,8 +263,10 @@ impl Fleet {
     /// What is recorded of a session; null when nothing is.
     pub fn record(&self, name: &str) -> Value {
         let files = fs::read_dir(self.state().join("sessions")).into_iter().flatten().flatten();
+        // Not those that are being written.
+        let whole = files.filter(|file| file.path().extension().is_some_and(|end| end == "json"));
         let read = |file: fs::DirEntry| serde_json::from_slice(&fs::read(file.path()).ok()?).ok();
-        files.filter_map(read).find(|record: &Value| record["name"] == name).unwrap_or_default()
+        whole.filter_map(read).find(|record: &Value| record["name"] == name).unwrap_or_default()
     }
 
     /// The process of a session's pane, which must run.
