@@ -18,6 +18,7 @@ use crate::reconcile::watch::restraint::Switches;
 use crate::reconcile::watch::{Said, Watch};
 use crate::state::fields;
 use crate::state::kept;
+use crate::state::layout::Layout;
 
 use super::args::{self, Files};
 use super::context::Context;

@@ -149,6 +149,7 @@ mod tests {
             session: Name::new(name).expect("a name"),
             id: None,
             kind: Some(kind.clone()),
+            parent: None,
             dir: None,
             action: Action::Blocked(Box::new(Action::Adopt)),
             reasons: vec![Reason::KindTripped { kind: kind.clone(), ended: 5 }, Reason::Vanished],
