@@ -19,7 +19,7 @@ pub mod decide;
 mod ended;
 mod lines;
 pub mod reason;
-mod rollout;
+pub(crate) mod rollout;
 pub mod schema;
 mod sources;
 pub mod spawn;

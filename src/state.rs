@@ -15,6 +15,7 @@ pub mod kept;
 pub mod launch_files;
 mod launches;
 pub mod layout;
+pub mod leaving;
 pub mod lock;
 pub mod memory;
 pub mod owner;

@@ -407,6 +407,9 @@ pub struct Logs {
     /// At most this many lines.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
     pub lines: u32,
+    /// Go on as lines come, also in the terminal of a later launch.
+    #[arg(short = 'f', long)]
+    pub follow: bool,
 }
 
 /// `events`

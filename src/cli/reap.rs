@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::observe::strays;
-use crate::reconcile::census::Claim;
 use crate::reconcile::pass::Reconciler;
 use crate::reconcile::reap::{self, Target};
 use crate::reconcile::terminals;
 use crate::spec::visible::visible;
+use crate::state::leaving::Claim;
 
 use super::args::Reap;
 use super::context::Context;
@@ -44,10 +44,17 @@ pub fn run(context: &Context, args: &Reap) -> Result<Exit, CliError> {
     let sessions: BTreeSet<_> = found.iter().map(|stray| stray.session).collect();
     let targets: Vec<Target> = sessions
         .into_iter()
-        .map(|session| Target { session, claim: Claim::Session, roots: Vec::new(), units: Vec::new(), grace: GRACE })
+        .map(|session| Target {
+            session,
+            claim: Claim::Session,
+            roots: Vec::new(),
+            units: Vec::new(),
+            grace: GRACE,
+            asked: None,
+        })
         .collect();
     let mut failed = false;
-    for ending in reap::end(&machine, &targets) {
+    for ending in reap::end(&machine, &targets, None) {
         if !ending.complete() {
             failed = true;
             context.output.message(&format!("farhelm: {}", ending.words()));

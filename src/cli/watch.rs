@@ -10,7 +10,6 @@ use std::time::Duration;
 use crate::agents::catalogue;
 use crate::config::load::{self, LoadRequest};
 use crate::host::clock::{Clock, Interrupt};
-use crate::host::process::Processes;
 use crate::host::real::Machine;
 use crate::host::real::news::Inbox;
 use crate::reconcile::pass::Setup;
@@ -20,7 +19,6 @@ use crate::reconcile::watch::{Said, Watch};
 use crate::state::fields;
 use crate::state::kept;
 use crate::state::layout::Layout;
-use crate::state::lock::{self, Holder};
 
 use super::args::{self, Files};
 use super::context::Context;
@@ -36,9 +34,6 @@ mod unit;
 use desk::Desk;
 use journal::Journal;
 use supervisor::Supervisor;
-
-/// How long another one's lock is waited for: `status` takes it for an instant to learn whether there is a `watch`.
-const GLANCE: Duration = Duration::from_secs(1);
 
 /// Stays and keeps the fleet as its files say, until it is interrupted. Every session is left as it is then.
 ///
@@ -64,9 +59,6 @@ pub fn run(context: &Context, args: &args::Watch) -> Result<Exit, CliError> {
     let mut watch = Watch::start(&machine, setup, key, switches, &mut source, &mut tell)
         .map_err(|error| CliError::Other(error.to_string()))?;
     let fleet = watch.desired().fleet.clone().ok_or_else(|| CliError::Other("the fleet has no name".to_owned()))?;
-    let holder = Holder { pid: machine.own(), verb: "watch".to_owned(), since: machine.now() };
-    let _only = lock::acquire(&machine, &machine, &layout.watch_lock(&fleet), &holder, GLANCE)
-        .map_err(|error| CliError::Other(format!("fleet {fleet}: {error}")))?;
     let (desk, closed) = Desk::open(&machine, &layout, &fleet);
     if let Some(why) = closed {
         context.output.message(&format!("warning: {why}; nothing can be asked of this watch"));
@@ -88,6 +80,7 @@ pub fn run(context: &Context, args: &args::Watch) -> Result<Exit, CliError> {
         news = inbox.wait_beside(&machine, &watch.interest(), patience, &desk.fds());
     }
     supervisor.stopping();
+    watch.finish(&mut tell);
     Ok(Exit::Ok)
 }
 

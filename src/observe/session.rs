@@ -9,6 +9,7 @@ use crate::host::process::{Markers, MarkersRead, ProcessKey};
 use crate::host::tmux::Socket;
 use crate::spec::name::Name;
 use crate::state::launch_files::LaunchFiles;
+use crate::state::leaving::Claim;
 use crate::state::record::{EndedHow, Launch, Phase, Record, SessionId};
 use crate::state::stamp::Stamp;
 
@@ -350,12 +351,15 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Living processes of the agent outside a live agent pane: marked ones, and those its launches recorded.
+    /// Living processes of the agent outside a live agent pane: marked ones, those its launches recorded, and those that
+    /// were asked to end with it.
     fn leftovers(&self, subject: &Subject, held: &BTreeSet<ProcessKey>) -> Vec<ProcessKey> {
         let Some(marks) = self.marks.get() else { return Vec::new() };
         let launches = subject.record.into_iter().flat_map(|record| &record.launches);
         let launches = launches.filter(|launch| launch.boot == self.sight.boot);
         let recorded = launches.flat_map(|launch| [launch.process, launch.agent]).flatten();
+        let asked = subject.record.and_then(|record| record.leaves(&Claim::Agent, &self.sight.boot));
+        let recorded = recorded.chain(asked.into_iter().flat_map(|asked| asked.processes.iter().copied()));
         let recorded = recorded.filter(|key| self.sight.table.alive(*key).is_some());
         let all: BTreeSet<_> = marks.of_agent(subject.id).chain(recorded).filter(|key| !held.contains(key)).collect();
         all.into_iter().collect()

@@ -81,8 +81,10 @@ fn max_reap(cases: &mut [Case<'_>], inputs: &Inputs<'_>) {
 /// ended by this plan gives up its place, what could not be observed keeps it.
 fn max_running(cases: &mut [Case<'_>], rest: &[Subject<'_>], inputs: &Inputs<'_>) {
     let Some(limit) = inputs.desired.policy.max_running else { return };
+    // Whoever stays launches before all has ended that is ended: it has a place when that is free.
+    let waits = inputs.request.trigger != Trigger::Watch;
     let stays = |case: &&Case<'_>| {
-        let ends = case.verdict.goes() && matches!(case.verdict.action, Action::Stop | Action::Reap);
+        let ends = waits && case.verdict.goes() && matches!(case.verdict.action, Action::Stop | Action::Reap);
         let unknown = case.verdict.action == Action::Unknown && case.subject.memory.is_some();
         (case.subject.runs() && !ends) || unknown
     };

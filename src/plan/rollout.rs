@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::config::desired::Session;
 use crate::spec::name::Name;
 use crate::state::fields::{self, Field};
-use crate::state::record::{EndedHow, Record};
+use crate::state::record::{EndedHow, Phase, Record};
 
 use super::reason::Reason;
 use super::subject::Life;
@@ -19,7 +19,7 @@ use super::{Inputs, Trigger, changes};
 /// A change that would restart so many is first tried on one of them.
 const MANY: usize = 3;
 /// An agent that has run for so long has come up.
-const WELL: Duration = Duration::from_secs(10);
+pub(crate) const WELL: Duration = Duration::from_secs(10);
 
 /// Makes those restarts wait that come later.
 pub(super) fn apply(cases: &mut [Case<'_>], inputs: &Inputs<'_>) {
@@ -43,7 +43,10 @@ fn canaries(cases: &mut [Case<'_>], inputs: &Inputs<'_>) {
             Tried::Failed(session) => Reason::CanaryFailed { session },
             Tried::Begun(session) => Reason::Canary { session },
             Tried::Never => {
-                let Some(first) = group.iter().find(|index| cases[**index].verdict.goes()).copied() else { continue };
+                let going = || group.iter().filter(|index| cases[**index].verdict.goes());
+                // The one whose end was begun already, where there is one.
+                let first = going().find(|index| is_begun(&cases[**index])).or_else(|| going().next());
+                let Some(first) = first.copied() else { continue };
                 let session = cases[first].subject.name.clone();
                 for index in group.iter().filter(|index| **index != first) {
                     cases[*index].verdict.waits.push(Reason::Canary { session: session.clone() });
@@ -143,9 +146,17 @@ fn max_unavailable(cases: &mut [Case<'_>], inputs: &Inputs<'_>) {
     let settled = if inputs.request.trigger == Trigger::Watch { WELL } else { Duration::ZERO };
     let down = cases.iter().filter(|case| is_down(case, inputs, settled)).count();
     let restarts = |case: &&mut Case<'_>| change(case, inputs).is_some() && case.verdict.goes();
-    for case in cases.iter_mut().filter(restarts).skip(limit.saturating_sub(down)) {
+    let mut restarts: Vec<&mut Case<'_>> = cases.iter_mut().filter(restarts).collect();
+    restarts.sort_by_key(|case| !is_begun(case));
+    for case in restarts.into_iter().skip(limit.saturating_sub(down)) {
         case.verdict.waits.push(Reason::MaxUnavailable { limit });
     }
+}
+
+/// Whether its end was begun already.
+fn is_begun(case: &Case<'_>) -> bool {
+    let record = case.subject.memory.as_ref().and_then(|memory| memory.record);
+    record.and_then(Record::launch).is_some_and(|launch| launch.phase == Phase::Stopping && launch.ended.is_none())
 }
 
 /// Whether a session that is to run does not, or not yet for long.

@@ -4,18 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::Host;
 use crate::host::process::{Markers, MarkersRead, ProcessError, ProcessKey, ProcessTable};
+use crate::state::leaving::Claim;
 use crate::state::record::SessionId;
-
-/// What is to be ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
-    /// The agent of a session: what a stop and a restart end. Tabs stay.
-    Agent,
-    /// All of a session: what a reap ends.
-    Session,
-    /// One tab.
-    Tab(SessionId),
-}
 
 /// One reading.
 #[derive(Debug, Clone, Default)]

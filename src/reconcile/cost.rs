@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use crate::host::Host;
 use crate::plan::Plan;
 use crate::plan::action::Action;
+use crate::state::leaving::Claim;
 use crate::state::record::{Record, SessionId};
 
-use super::census::{Census, Claim};
+use super::census::Census;
 use super::ending::session_roots;
 use super::situation::Situation;
 

@@ -1,7 +1,7 @@
 //! Ends sessions, agents and tabs: processes first, then the terminal, then launch files, the record last, so that a
 //! death in between leaves a listed dead session and never an unlisted live one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::config::desired::Desired;
@@ -13,12 +13,12 @@ use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
 use crate::state::launch_files::LaunchFiles;
+use crate::state::leaving::{Claim, Leaving};
 use crate::state::record::{Ended, EndedHow, Phase, Record, SessionId};
 use crate::state::store::Store;
 
-use super::census::Claim;
 use super::ledger::Ledger;
-use super::reap::{self, Target};
+use super::reap::{self, Ending, Target};
 use super::scopes;
 use super::terminals::{self, Terminals};
 
@@ -37,11 +37,15 @@ pub struct Round<'a> {
     pub desired: &'a Desired,
     /// The socket of sessions without a record.
     pub socket: &'a Socket,
+    /// How long is waited for an end; what takes longer is remembered, and the next round goes on with it. None: as long
+    /// as it may take.
+    pub slice: Option<Duration>,
 }
 
 impl Round<'_> {
-    /// Ends what `items` say, all together. Returns the sessions whose ending failed: nothing may be started for them.
-    pub fn end(&self, items: &[&Item], ledger: &mut Ledger<'_>) -> Vec<Name> {
+    /// Ends what `items` say, all together. Returns the sessions whose agent did not end, or not yet: nothing may be started
+    /// for them.
+    pub fn end(&self, items: &[&Item], ledger: &mut Ledger<'_>) -> BTreeSet<Name> {
         let mut jobs: Vec<(&Item, Target)> = Vec::new();
         for item in items {
             if let Some(target) = self.target(item, &ledger.recorded.records) {
@@ -49,23 +53,28 @@ impl Round<'_> {
             }
         }
         if jobs.is_empty() {
-            return Vec::new();
+            return BTreeSet::new();
         }
         self.intend(&jobs, ledger);
-        let targets: Vec<Target> = jobs.iter().map(|(_, target)| target.clone()).collect();
-        let endings = reap::end(self.host, &targets);
-        let mut failed = Vec::new();
+        let endings = self.ask(&jobs, ledger);
+        let (mut failed, mut unended) = (BTreeSet::new(), BTreeSet::new());
         let mut ended = Vec::new();
-        for ((item, _), ending) in jobs.into_iter().zip(endings) {
+        for ((item, target), ending) in jobs.into_iter().zip(endings) {
             if ending.complete() {
+                ledger.change(&item.session, |record| record.leaving.retain(|one| one.claim != target.claim));
                 ended.push(item);
-            } else {
-                failed.push(item.session.clone());
+                continue;
+            }
+            if ending.failed() {
+                failed.insert(item.session.clone());
                 ledger.note(&item.session, word(&item.action), Some(ending.words()));
+            }
+            if ending.failed() || !matches!(target.claim, Claim::Tab(_)) {
+                unended.insert(item.session.clone());
             }
         }
         for item in ended.iter().filter(|item| !failed.contains(&item.session)) {
-            ledger.change(&item.session, |record| record.ending = false);
+            ledger.change(&item.session, |record| record.ending = !record.leaving.is_empty());
         }
         let mut refused = self.close(&ended, ledger);
         let reaped: Vec<Name> = ended
@@ -80,13 +89,66 @@ impl Round<'_> {
         for item in ended {
             self.book(item, refused.get(&item.session).cloned(), ledger);
         }
-        failed
+        unended
+    }
+
+    /// Asks everything to end, and remembers what takes its time. What cannot be remembered is waited for.
+    fn ask(&self, jobs: &[(&Item, Target)], ledger: &mut Ledger<'_>) -> Vec<Ending> {
+        let targets: Vec<Target> = jobs.iter().map(|(_, target)| target.clone()).collect();
+        let mut endings = reap::end(self.host, &targets, self.slice);
+        let left: Vec<usize> = (0..jobs.len()).filter(|index| endings[*index].left.is_some()).collect();
+        let changed: Vec<&usize> = left
+            .iter()
+            .filter(|index| self.remember(jobs[**index].0, &targets[**index], &endings[**index], ledger))
+            .collect();
+        let names: Vec<Name> = changed.iter().map(|index| jobs[**index].0.session.clone()).collect();
+        if !names.is_empty() && ledger.save(&names).is_err() {
+            let asked = |index: &usize| {
+                let left = endings[*index].left.as_ref().map(|left| (left.stage, left.at));
+                Target { asked: left, ..targets[*index].clone() }
+            };
+            let again: Vec<Target> = left.iter().map(asked).collect();
+            for (index, ending) in left.iter().zip(reap::end(self.host, &again, None)) {
+                endings[*index] = ending;
+            }
+            return endings;
+        }
+        for index in left {
+            let (item, target) = &jobs[index];
+            ledger.left.insert(item.session.clone());
+            if target.asked.is_none() {
+                ledger.event(&item.session, word(&item.action), Outcome::Begun, None);
+            }
+        }
+        endings
+    }
+
+    /// Books what is left of an ending. Answers whether that is news.
+    fn remember(&self, item: &Item, target: &Target, ending: &Ending, ledger: &mut Ledger<'_>) -> bool {
+        let Some(left) = &ending.left else { return false };
+        let leaving = Leaving {
+            claim: target.claim.clone(),
+            stage: left.stage,
+            at: left.at,
+            boot: self.observed.boot.clone(),
+            grace_ms: u64::try_from(target.grace.as_millis()).unwrap_or(u64::MAX),
+            processes: left.processes.iter().copied().collect(),
+        };
+        let mut news = false;
+        ledger.change(&item.session, |record| {
+            news = !record.leaving.contains(&leaving);
+            record.leaving.retain(|one| one.claim != leaving.claim);
+            record.leaving.push(leaving);
+        });
+        news
     }
 
     /// Says of each record what is about to be ended. A stop must never fail for a full disk: the intent is best effort,
     /// its loss makes a death look like an exit, and leaves frozen what a death of farhelm leaves frozen.
     fn intend(&self, jobs: &[(&Item, Target)], ledger: &mut Ledger<'_>) {
-        for (item, _) in jobs {
+        let fresh: Vec<&Item> =
+            jobs.iter().filter(|(_, target)| target.asked.is_none()).map(|(item, _)| *item).collect();
+        for item in &fresh {
             let agent = matches!(item.action, Action::Stop | Action::Restart(_) | Action::Reap);
             ledger.change(&item.session, |record| {
                 record.ending = true;
@@ -96,9 +158,9 @@ impl Round<'_> {
                 }
             });
         }
-        let names: Vec<Name> = jobs.iter().map(|(item, _)| item.session.clone()).collect();
-        if let Err(words) = ledger.save(&names) {
-            ledger.event(&names[0], "record", Outcome::Failed, Some(&words));
+        let names: Vec<Name> = fresh.iter().map(|item| item.session.clone()).collect();
+        if let (Some(first), Err(words)) = (names.first(), ledger.save(&names)) {
+            ledger.event(first, "record", Outcome::Failed, Some(&words));
         }
     }
 
@@ -128,7 +190,21 @@ impl Round<'_> {
             }
             _ => return None,
         };
-        Some(Target { session: id, claim, roots, units, grace })
+        let mut target = Target { session: id, claim, roots, units, grace, asked: None };
+        if let Some(record) = record {
+            self.go_on(&mut target, record);
+        }
+        Some(target)
+    }
+
+    /// Goes on with what an earlier pass asked.
+    fn go_on(&self, target: &mut Target, record: &Record) {
+        let boot = &self.observed.boot;
+        let leaving = record.leaves(&target.claim, boot);
+        target.asked = leaving.map(|leaving| (leaving.stage, leaving.at));
+        let whole = Some(record).filter(|_| target.claim == Claim::Session);
+        let parts = whole.into_iter().flat_map(|record| &record.leaving).filter(|part| part.boot == *boot);
+        target.roots.extend(leaving.into_iter().chain(parts).flat_map(|leaving| &leaving.processes));
     }
 
     /// Closes the panes that go with the endings. A restart keeps its pane, to be used again. Answers, by session, what
@@ -278,7 +354,7 @@ fn agent_roots(record: Option<&Record>, seen: Option<&Seen>, boot: &BootId) -> V
 }
 
 /// The id of an open tab, which its record may not know (a lost record was rebuilt, say), or of a recorded one.
-fn tab_id(record: Option<&Record>, seen: Option<&Seen>, tab: &Name) -> Option<SessionId> {
+pub(super) fn tab_id(record: Option<&Record>, seen: Option<&Seen>, tab: &Name) -> Option<SessionId> {
     match seen.and_then(|seen| seen.tabs.get(tab)) {
         Some(TabSeen::Open { id, .. }) => Some(*id),
         Some(TabSeen::Missing) | None => record.and_then(|record| record.tabs.get(tab)).map(|tab| tab.id),

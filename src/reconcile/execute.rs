@@ -15,6 +15,7 @@ use crate::plan::action::{Action, Item, Mode};
 use crate::plan::prompt_hash;
 use crate::plan::reason::Reason;
 use crate::spec::name::Name;
+use crate::state::leaving::Claim;
 use crate::state::rebuild::{self, PaneFacts};
 use crate::state::record::{Ended, EndedHow, Record, Recorded, SessionId, TabRecord};
 use crate::state::reports::Slot;
@@ -25,6 +26,7 @@ use super::launch::{self, Opening, Pace};
 use super::ledger::Ledger;
 use super::opening::{Site, Workshop};
 use super::pass::Setup;
+use super::reap;
 use super::terminals::{self, Terminals};
 
 /// One plan's execution.
@@ -53,33 +55,46 @@ impl Execution<'_> {
                 _ => {}
             }
         }
-        let round = Round {
+        let items: Vec<&Item> = items.into_iter().filter(|item| is_named(item, &ledger.recorded)).collect();
+        let (mut starts, mut time): (Vec<(&Item, &Mode)>, _) = (Vec::new(), true);
+        if !self.setup.attended {
+            // What only starts does not wait for what ends.
+            starts.extend(self.starts(&items).into_iter().filter(|(item, _)| matches!(item.action, Action::Launch(_))));
+            time &= self.launch(&starts, secrets, ledger);
+        }
+        let ready: Vec<&Item> = items.iter().copied().filter(|item| self.is_ready(item, secrets, ledger)).collect();
+        let unended = self.endings().end(&ready, ledger);
+        if self.host.interrupt() == Interrupt::None {
+            let mut late = if time { self.starts(&ready) } else { Vec::new() };
+            late.retain(|(item, _)| !unended.contains(&item.session) && starts.iter().all(|(begun, _)| begun != item));
+            self.launch(&late, secrets, ledger);
+            starts.extend(late);
+            self.open_tabs(&ready, &starts, secrets, ledger);
+        }
+        ledger.settle(self.setup.attended);
+    }
+
+    /// What is to be started, by priority.
+    fn starts<'i>(&self, items: &[&'i Item]) -> Vec<(&'i Item, &'i Mode)> {
+        let mode = |item: &'i Item| match &item.action {
+            Action::Launch(mode) | Action::Restart(mode) => Some((item, mode)),
+            _ => None,
+        };
+        let mut starts: Vec<_> = items.iter().filter_map(|item| mode(item)).collect();
+        let priority = |item: &Item| self.desired.sessions.get(&item.session).map_or(0, |session| session.priority);
+        starts.sort_by_key(|(item, _)| Reverse(priority(item)));
+        starts
+    }
+
+    fn endings(&self) -> Round<'_> {
+        Round {
             host: self.host,
             store: self.store,
             observed: self.observed,
             desired: self.desired,
             socket: &self.setup.socket,
-        };
-        let items: Vec<&Item> = items.into_iter().filter(|item| is_named(item, &ledger.recorded)).collect();
-        let ready: Vec<&Item> = items.iter().copied().filter(|item| self.is_ready(item, secrets, ledger)).collect();
-        let items = ready.as_slice();
-        let unended = round.end(items, ledger);
-        if self.host.interrupt() != Interrupt::None {
-            return;
+            slice: (!self.setup.attended).then_some(reap::SLICE),
         }
-        let mut starts: Vec<(&Item, &Mode)> = items
-            .iter()
-            .filter(|item| !unended.contains(&item.session))
-            .filter_map(|item| match &item.action {
-                Action::Launch(mode) | Action::Restart(mode) => Some((*item, mode)),
-                _ => None,
-            })
-            .collect();
-        let priority = |item: &Item| self.desired.sessions.get(&item.session).map_or(0, |session| session.priority);
-        starts.sort_by_key(|(item, _)| Reverse(priority(item)));
-        self.launch(&starts, secrets, ledger);
-        self.open_tabs(items, &starts, secrets, ledger);
-        ledger.settle(self.setup.attended);
     }
 
     /// The record that a live or dead stamped pane of a session without one tells of.
@@ -244,9 +259,10 @@ impl Execution<'_> {
         Terminals::list(self.host, &sockets, &ledger.recorded.owner).map_err(|error| error.to_string())
     }
 
-    fn launch(&self, starts: &[(&Item, &Mode)], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) {
+    /// Answers whether there was time for all of them.
+    fn launch(&self, starts: &[(&Item, &Mode)], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) -> bool {
         if starts.is_empty() {
-            return;
+            return true;
         }
         let terminals = match self.settled(starts, ledger) {
             Ok(terminals) => terminals,
@@ -254,7 +270,7 @@ impl Execution<'_> {
                 for (item, _) in starts {
                     ledger.note(&item.session, word(&item.action), Some(words.clone()));
                 }
-                return;
+                return true;
             }
         };
         let mut queue = Vec::new();
@@ -265,7 +281,7 @@ impl Execution<'_> {
                 Err(words) => ledger.note(&item.session, &title(item, mode), Some(words)),
             }
         }
-        launch::start(self.host, queue, self.pace(), ledger);
+        launch::start(self.host, queue, self.pace(), ledger)
     }
 
     /// Nothing is ended for a restart whose launch could not even be prepared: a secret that fails, a command too long.
@@ -273,6 +289,9 @@ impl Execution<'_> {
         let Action::Restart(mode) = &item.action else { return true };
         let Some(session) = self.desired.sessions.get(&item.session) else { return true };
         let record = ledger.recorded.records.get(&item.session).cloned();
+        if record.as_ref().is_some_and(|record| record.leaves(&Claim::Agent, &self.observed.boot).is_some()) {
+            return true;
+        }
         let place = Place::NewSession(String::new());
         let site = Site { socket: self.setup.socket.clone(), place };
         let prepared = self.workshop(secrets).agent(session, record.as_ref(), mode, site);
@@ -293,7 +312,7 @@ impl Execution<'_> {
                 .iter()
                 .flat_map(|id| terminals.of(*id))
                 .any(|terminal| terminal.stamp.tab.is_none() && terminal.pane.end.is_none());
-            if !alive || self.host.now().since(&begun) >= super::reap::CONFIRM {
+            if !alive || self.host.now().since(&begun) >= reap::CONFIRM {
                 return Ok(terminals);
             }
             self.host.sleep(std::time::Duration::from_millis(10));
@@ -368,7 +387,7 @@ impl Execution<'_> {
                 Err(words) => ledger.note(&name, &format!("open tab {tab}"), Some(words)),
             }
         }
-        launch::start(self.host, queue, self.pace(), ledger);
+        let _ = launch::start(self.host, queue, self.pace(), ledger);
     }
 
     fn workshop<'s>(&'s self, secrets: &'s mut Fetcher) -> Workshop<'s> {

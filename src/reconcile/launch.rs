@@ -87,9 +87,9 @@ pub struct Pace {
     pub attended: bool,
 }
 
-/// Starts all of `queue`, writing each batch's intent down before it is opened.
-pub fn start(host: &dyn Host, queue: Vec<Opening>, pace: Pace, ledger: &mut Ledger<'_>) {
-    Launcher { host, pace, queue: queue.into(), flying: Vec::new(), last: None, ledger }.run();
+/// Starts all of `queue`, writing each batch's intent down before it is opened. Answers whether there was time for all.
+pub fn start(host: &dyn Host, queue: Vec<Opening>, pace: Pace, ledger: &mut Ledger<'_>) -> bool {
+    Launcher { host, pace, queue: queue.into(), flying: Vec::new(), last: None, ledger }.run()
 }
 
 struct Flying {
@@ -112,12 +112,13 @@ struct Launcher<'a, 'b> {
 }
 
 impl Launcher<'_, '_> {
-    fn run(&mut self) {
+    fn run(&mut self) -> bool {
         let begun = self.host.now();
         loop {
             if !self.pace.attended && self.host.now().since(&begun) >= SLICE {
                 self.ledger.left_flying(self.flying.iter().map(|flying| &flying.opening));
-                return self.ledger.flush(false);
+                self.ledger.flush(false);
+                return false;
             }
             if self.host.interrupt() != Interrupt::None {
                 let rest: Vec<Opening> = self.queue.drain(..).collect();
@@ -130,7 +131,7 @@ impl Launcher<'_, '_> {
             self.look();
             self.ledger.flush(!self.flying.is_empty());
             if self.flying.is_empty() && self.queue.is_empty() {
-                return;
+                return true;
             }
             self.host.sleep(self.nap());
         }

@@ -56,6 +56,8 @@ pub struct Ledger<'a> {
     pub terminals: BTreeMap<Name, (Socket, TmuxSession)>,
     /// What each opening is called in `done`.
     pub titles: BTreeMap<Name, String>,
+    /// Sessions of which something was asked to end and takes its time.
+    pub left: BTreeSet<Name>,
     young: BTreeMap<Name, Young>,
     /// Records of launches that came up or failed, not yet written, and since when at the latest.
     unsaved: Vec<Name>,
@@ -96,6 +98,7 @@ impl<'a> Ledger<'a> {
             done: Vec::new(),
             terminals: BTreeMap::new(),
             titles: BTreeMap::new(),
+            left: BTreeSet::new(),
             young: BTreeMap::new(),
             unsaved: Vec::new(),
             saved: host.now(),

@@ -19,6 +19,7 @@ use crate::spec::name::Name;
 use crate::state::extensions;
 use crate::state::fields;
 use crate::state::launch_files::{self, Before, LaunchFiles, LaunchSpec};
+use crate::state::leaving::Claim;
 use crate::state::record::{
     Conversation, HookState, Launch, MAX_LAUNCHES, Phase, Provenance, RECORD_VERSION, Record, RecordedDir, SessionId,
 };
@@ -181,6 +182,7 @@ impl Workshop<'_> {
             sources: self.desired.sources.clone(),
             title: session.title.clone(),
             stop_grace_ms: u64::try_from(session.stop_grace.as_millis()).ok(),
+            leaving: base.leaving.into_iter().filter(|one| matches!(one.claim, Claim::Tab(_))).collect(),
             ..base
         }
     }

@@ -92,7 +92,7 @@ impl Outcome {
 pub struct Round {
     /// The plan it was made by.
     pub plan: Plan,
-    /// Something was tried.
+    /// Something was tried, and is not just given its time.
     pub worked: bool,
     /// What was done.
     pub done: Vec<Done>,
@@ -100,6 +100,15 @@ pub struct Round {
     pub recorded: Recorded,
     /// What was seen before it.
     pub observed: Observed,
+}
+
+/// What came of carrying a plan out.
+struct Carried {
+    done: Vec<Done>,
+    /// Sessions of which something was asked to end and takes its time.
+    left: BTreeSet<Name>,
+    recorded: Recorded,
+    observed: Observed,
 }
 
 /// Why no pass could be made.
@@ -220,9 +229,9 @@ impl<'a> Reconciler<'a> {
         }
         let todo: Vec<&Item> = plan.items.iter().filter(|item| item.action.effective() && pick(item)).collect();
         begin_anew(&todo, request, &mut situation.recorded);
-        let worked = !todo.is_empty();
         self.book_children(desired, &todo)?;
-        let (done, recorded, observed) = self.carry_out(situation, &todo, report)?;
+        let Carried { done, left, recorded, observed } = self.carry_out(situation, &todo, report)?;
+        let worked = todo.iter().any(|item| !left.contains(&item.session));
         Ok(Round { plan, worked, done, recorded, observed })
     }
 
@@ -247,7 +256,7 @@ impl<'a> Reconciler<'a> {
         situation: Situation<'_>,
         todo: &[&Item],
         report: &mut dyn FnMut(&Done),
-    ) -> Result<(Vec<Done>, Recorded, Observed), PassError> {
+    ) -> Result<Carried, PassError> {
         let Situation { desired, recorded, observed, changed, judged } = situation;
         let author = Author {
             actor: self.setup.actor.clone(),
@@ -267,8 +276,8 @@ impl<'a> Reconciler<'a> {
         if !todo.is_empty() {
             execution.run(todo, &mut Fetcher::new(), &mut ledger);
         }
-        let Ledger { done, recorded, .. } = ledger;
-        Ok((done, recorded, observed))
+        let Ledger { done, left, recorded, .. } = ledger;
+        Ok(Carried { done, left, recorded, observed })
     }
 
     /// One pass that does only what `wanted` allows of its plan.
@@ -286,7 +295,7 @@ impl<'a> Reconciler<'a> {
         let situation = self.look(desired)?;
         let plan = self.plan(&situation, request);
         let todo: Vec<&Item> = plan.items.iter().filter(|item| wanted(&item.action)).collect();
-        self.carry_out(situation, &todo, report).map(|(done, ..)| done)
+        self.carry_out(situation, &todo, report).map(|carried| carried.done)
     }
 
     /// Takes the state directory's lock.

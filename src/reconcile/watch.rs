@@ -11,62 +11,44 @@ use std::time::Duration;
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::clock::{Interrupt, Moment};
+use crate::host::disk::Lock;
 use crate::host::news::{Interest, News};
-use crate::host::process::ProcessKey;
-use crate::observe::observed::{AgentSeen, Observed, ServerSeen};
 use crate::plan::action::Item;
 use crate::plan::status::{self, Status};
 use crate::plan::{Request, Trigger};
+use crate::spec::name::Name;
 use crate::state::error::StateError;
 use crate::state::events::{Event, EventLog, Outcome};
 use crate::state::kept::{self, Kept};
 use crate::state::layout::Layout;
-use crate::state::lock;
+use crate::state::lock::{self, Holder};
 use crate::state::store::Store;
 
-use super::ledger::Done;
 use super::pass::{PassError, Reconciler, Round, Setup};
 
 pub mod agenda;
 pub mod conditions;
+pub mod ends;
 pub mod files;
 mod requests;
 pub mod restraint;
+pub mod said;
 
-use conditions::{Condition, Conditions};
+use conditions::{Conditions, Failures};
+use ends::Ends;
 use files::{Settling, Source};
 use restraint::{Restraint, Switches};
+use said::sign;
+pub use said::{Said, StartError};
 
-/// More passes in a row than this that all did something mean that something is undone as fast as it is done.
-const BUSY: u32 = 20;
-/// Between two passes then.
-const PAUSE: Duration = Duration::from_secs(5);
+/// How long another one's lock is waited for: `status` takes it for an instant to learn whether there is a `watch`.
+const GLANCE: Duration = Duration::from_secs(1);
 
 /// At least this time between two passes that news ask for: agents that report without end must not keep a processor busy.
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Between two times that the state directory is tidied: what is removed then is days old.
 const TIDY: Duration = Duration::from_secs(3600);
-
-/// What is told to whoever follows.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Said {
-    /// The files were read, and are right.
-    Loaded {
-        /// How many sessions they have.
-        sessions: usize,
-        /// The commit they are at.
-        revision: Option<String>,
-    },
-    /// The files cannot be used: what is wrong. What was read before stays in force.
-    Unfit(String),
-    /// Something was done, or failed.
-    Done(Done),
-    /// Something keeps a session from being as the files say.
-    Held(Condition),
-    /// No pass could be made: why.
-    NoPass(String),
-}
 
 /// A resident reconcile of one fleet.
 pub struct Watch<'a> {
@@ -82,20 +64,23 @@ pub struct Watch<'a> {
     stamp: u64,
     restraint: Restraint,
     conditions: Conditions,
+    failures: Failures,
     /// Each session as the last pass found it.
     sessions: Vec<Status>,
     /// When the next pass is due.
     due: Due,
-    processes: BTreeSet<ProcessKey>,
+    ends: Ends,
+    /// Sessions of which something was asked to end and takes its time.
+    leaving: BTreeSet<Name>,
     dirs: BTreeSet<PathBuf>,
     /// When the state directory was last tidied.
     tidied: Option<Moment>,
-    /// Passes in a row that did something.
-    busy: u32,
     /// Looks in a row that left something unknown, or passes that could not be made.
     doubts: u32,
     /// Why no pass could be made, when that was told last: its [`sign`].
     no_pass: Option<String>,
+    /// No other one keeps the fleet.
+    _only: Box<dyn Lock>,
 }
 
 /// A time from a moment on.
@@ -112,10 +97,11 @@ impl Due {
 }
 
 impl<'a> Watch<'a> {
-    /// Starts with the files as they are or, where they cannot be used, as they last could.
+    /// Starts with the files as they are or, where they cannot be used, as they last could. Before anything is said or
+    /// written it makes sure that no other one keeps the fleet.
     ///
     /// # Errors
-    /// What is wrong with the files, when nothing was kept either; the state directory's errors.
+    /// What is wrong with the files, when nothing was kept either; who keeps the fleet; the state directory's errors.
     pub fn start(
         host: &'a dyn Host,
         setup: Setup,
@@ -124,39 +110,49 @@ impl<'a> Watch<'a> {
         source: &mut dyn Source,
         tell: &mut dyn FnMut(&Said),
     ) -> Result<Self, StartError> {
-        let now = host.now();
         let store = Store::open(host, &setup.state_dir, &setup.account).map_err(PassError::from)?;
+        let loaded = source.load();
+        let (before, revision) = match &loaded {
+            Ok(fresh) => (fresh.desired.clone(), None),
+            Err(words) => {
+                let found = kept::find(host, store.layout(), &key);
+                let found = found.map_err(|error| PassError::from(StateError::from(error)))?;
+                let kept = found.ok_or_else(|| StartError::NoFleet(words.clone()))?;
+                (kept.desired, kept.revision)
+            }
+        };
+        let fleet = before.fleet.clone().ok_or(PassError::NoFleet)?;
+        let only = Self::only(host, &setup, store.layout(), fleet)?;
         let mut watch = Self {
             host,
-            setup,
+            setup: Setup { revision, ..setup },
             key,
-            desired: Desired::default(),
+            desired: if loaded.is_ok() { Desired::default() } else { before },
             unfit: None,
             settling: Settling::default(),
-            stamp: 0,
+            stamp: source.stamp(),
             restraint: Restraint::new(switches),
             conditions: Conditions::default(),
+            failures: Failures::default(),
             sessions: Vec::new(),
-            due: Due { since: now, after: Duration::ZERO },
-            processes: BTreeSet::new(),
+            due: Due { since: host.now(), after: Duration::ZERO },
+            ends: Ends::default(),
+            leaving: BTreeSet::new(),
             dirs: BTreeSet::new(),
             tidied: None,
-            busy: 0,
             doubts: 0,
             no_pass: None,
+            _only: only,
         };
-        watch.read(source, tell);
-        if watch.desired.fleet.is_none() {
-            let words = watch.unfit.clone().unwrap_or_default();
-            let found = kept::find(host, store.layout(), &watch.key);
-            let Some(kept) = found.map_err(|error| PassError::from(StateError::from(error)))? else {
-                return Err(StartError::NoFleet(words));
-            };
-            watch.setup.revision = kept.revision;
-            watch.desired = kept.desired;
-        }
+        watch.receive(loaded, tell);
         watch.turn(&store, source);
         Ok(watch)
+    }
+
+    fn only(host: &dyn Host, setup: &Setup, layout: &Layout, fleet: Name) -> Result<Box<dyn Lock>, StartError> {
+        let holder = Holder { pid: host.own(), verb: setup.actor.clone(), since: host.now() };
+        let taken = lock::acquire(host, host, &layout.watch_lock(&fleet), &holder, GLANCE);
+        taken.map_err(|error| StartError::Kept { fleet, error })
     }
 
     /// The fleet in force.
@@ -168,7 +164,7 @@ impl<'a> Watch<'a> {
     /// What is to be waited for.
     #[must_use]
     pub fn interest(&self) -> Interest {
-        Interest { dirs: self.dirs.clone(), processes: self.processes.clone() }
+        Interest { dirs: self.dirs.clone(), processes: self.ends.all() }
     }
 
     /// How long news are to be waited for.
@@ -187,7 +183,6 @@ impl<'a> Watch<'a> {
         if self.means_a_look(news) {
             self.due.after = self.due.after.min(BREATH);
         }
-        self.processes.retain(|key| !news.ended.contains(key));
         if news.reload || self.settling.left(now).is_some_and(|left| left.is_zero()) {
             self.read(source, tell);
             self.due = Due { since: now, after: Duration::ZERO };
@@ -202,8 +197,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Whether news are of the sessions: an end, a report, a launch that came further, another farhelm at work.
-    fn means_a_look(&self, news: &News) -> bool {
-        news.lost || !news.ended.is_empty() || news.changed.iter().any(|path| self.is_of_sessions(path))
+    fn means_a_look(&mut self, news: &News) -> bool {
+        self.ends.hear(&news.ended) || news.lost || news.changed.iter().any(|path| self.is_of_sessions(path))
     }
 
     fn is_of_sessions(&self, path: &Path) -> bool {
@@ -229,7 +224,13 @@ impl<'a> Watch<'a> {
     /// Reads the files. What cannot be used changes nothing.
     fn read(&mut self, source: &mut dyn Source, tell: &mut dyn FnMut(&Said)) {
         self.settling.done();
-        match source.load() {
+        let loaded = source.load();
+        self.receive(loaded, tell);
+        self.stamp = source.stamp();
+    }
+
+    fn receive(&mut self, loaded: Result<files::Fresh, String>, tell: &mut dyn FnMut(&Said)) {
+        match loaded {
             Ok(fresh) => match self.desired.fleet.clone() {
                 // Files that name another fleet are not this one's any more.
                 Some(was) if fresh.desired.fleet.as_ref() != Some(&was) => {
@@ -239,7 +240,6 @@ impl<'a> Watch<'a> {
             },
             Err(words) => self.refuse(words, tell),
         }
-        self.stamp = source.stamp();
     }
 
     fn take(&mut self, fresh: files::Fresh, tell: &mut dyn FnMut(&Said)) {
@@ -301,28 +301,44 @@ impl<'a> Watch<'a> {
             self.tidied = Some(now);
         }
         let request = Request { trigger: Trigger::Watch, ..Request::default() };
-        let (host, restraint) = (self.host, &self.restraint);
+        let (host, restraint, failures) = (self.host, &self.restraint, &mut self.failures);
         let round =
             reconciler.round(&self.desired, &request, &mut |item| restraint.allows(item, host.now()), &mut |done| {
-                tell(&Said::Done(done.clone()));
+                if failures.is_news(done) {
+                    tell(&Said::Done(done.clone()));
+                }
             })?;
         self.restraint.learn(&round.done, self.host.now());
         Ok(round)
     }
 
+    /// Finishes what was asked to end, and begins nothing else: the last thing it does.
+    pub fn finish(&mut self, tell: &mut dyn FnMut(&Said)) {
+        if self.leaving.is_empty() {
+            return;
+        }
+        let setup = Setup { attended: true, ..self.setup.clone() };
+        let Ok(reconciler) = Reconciler::new(self.host, &setup) else { return };
+        let (request, now) = (Request { trigger: Trigger::Watch, ..Request::default() }, self.host.now());
+        let mut begun = |item: &Item| self.leaving.contains(&item.session) && self.restraint.allows(item, now);
+        // Where it cannot be done now, the next farhelm does it.
+        let _ = reconciler.round(&self.desired, &request, &mut begun, &mut |done| tell(&Said::Done(done.clone())));
+    }
+
     fn after(&mut self, round: &Round, tell: &mut dyn FnMut(&Said)) {
         let now = self.host.now();
-        self.processes = processes(&round.observed);
+        self.ends = Ends::of(&round.observed, &round.recorded);
         self.sessions = status::all(&round.plan, &round.observed, &round.recorded);
+        let leaving = round.recorded.records.values().filter(|record| !record.leaving.is_empty());
+        self.leaving = leaving.map(|record| record.name.clone()).collect();
         // Of every plan, also of one that has nothing to do: what it does not reap needs two looks again.
         self.restraint.look(&round.plan.items, now);
         self.doubts = if round.plan.counters.unknown > 0 { self.doubts.saturating_add(1) } else { 0 };
         let next = if round.worked {
-            self.busy = self.busy.saturating_add(1);
-            if self.busy > BUSY { PAUSE } else { Duration::ZERO }
+            Duration::ZERO
         } else {
-            self.busy = 0;
-            let due = agenda::next(&round.plan, &round.recorded, self.doubts.saturating_sub(1));
+            let doubts = self.doubts.saturating_sub(1);
+            let due = agenda::next(&round.plan, &round.recorded, (now, &round.observed.boot), doubts);
             due.min(self.restraint.next(round.plan.items.iter(), now).unwrap_or(due))
         };
         self.due = Due { since: now, after: next };
@@ -330,7 +346,7 @@ impl<'a> Watch<'a> {
         let held = |item: &Item| !restraint.allows(item, now);
         for condition in self.conditions.learn(round.plan.items.iter(), &held) {
             let event = Event {
-                session: Some(condition.session.clone()),
+                session: condition.session().cloned(),
                 reason: Some(condition.code.clone()),
                 detail: Some(condition.words.clone()),
                 ..self.about("observe", condition.outcome())
@@ -372,40 +388,4 @@ impl<'a> Watch<'a> {
             let _ = EventLog::new(self.host, store.layout()).append(&[event]);
         }
     }
-}
-
-/// Why `watch` cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The files cannot be used, and nothing was kept of them.
-    #[error("{0}")]
-    NoFleet(String),
-    /// The state directory's.
-    #[error(transparent)]
-    Pass(#[from] PassError),
-}
-
-/// What stays the same while the same keeps a pass from being made.
-fn sign(error: &PassError) -> String {
-    match error {
-        PassError::State(StateError::Busy { path, .. }) => path.display().to_string(),
-        // Its words name a file that is another one at each try.
-        PassError::State(StateError::Disk(error)) => {
-            format!("{} {} {:?}", error.doing, error.path.display(), error.fault)
-        }
-        error => error.to_string(),
-    }
-}
-
-/// The processes whose end matters: panes', agents', and tmux servers'.
-fn processes(observed: &Observed) -> BTreeSet<ProcessKey> {
-    let servers = observed.servers.values().filter_map(|server| match server {
-        ServerSeen::Up { process } => Some(*process),
-        ServerSeen::Absent | ServerSeen::Unknown(_) => None,
-    });
-    let agents = observed.sessions.values().flat_map(|seen| match &seen.agent {
-        AgentSeen::Alive(pane) | AgentSeen::Launching { pane, .. } => [Some(pane.process), pane.agent],
-        _ => [None, None],
-    });
-    servers.chain(agents.flatten()).collect()
 }

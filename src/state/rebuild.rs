@@ -94,6 +94,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         title: None,
         stop_grace_ms: None,
         ending: false,
+        leaving: Vec::new(),
     }
 }
 

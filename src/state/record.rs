@@ -15,6 +15,7 @@ use crate::spec::name::Name;
 
 use super::fields::{Fields, Shown};
 use super::identity::{Identity, Said};
+use super::leaving::Leaving;
 
 /// The version of the record format written by this build. A newer one is refused, an older one is read.
 pub const RECORD_VERSION: u32 = 1;
@@ -99,6 +100,9 @@ pub struct Record {
     /// be let go on, or ended.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ending: bool,
+    /// What of it was asked to end, and takes its time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaving: Vec<Leaving>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
@@ -137,6 +141,7 @@ impl Record {
             title: session.title.clone(),
             stop_grace_ms: None,
             ending: false,
+            leaving: Vec::new(),
         }
     }
 

@@ -78,6 +78,7 @@ pub fn record(number: u128, fleet: &str, session: &str) -> Record {
         title: None,
         stop_grace_ms: None,
         ending: false,
+        leaving: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 use std::fs;
 
 use crate::support::fleet::{Agent, Fleet, Start, agent};
+use crate::support::watching::Watching;
 
 const KIND: &str = r#"policy: {launch: {parallel: 8, stagger: 1ms}}
 kinds:
@@ -75,6 +76,48 @@ fn b13_a_changed_model_restarts_with_the_conversation_and_every_choice() {
     assert_eq!((value(&start, "--resume"), value(&start, "--model")), (Some(id.as_str()), Some("big")));
     assert!(start.argv.iter().any(|word| word == "--yolo"), "{start:?}");
     assert_eq!(fleet.pid("b"), b);
+    fleet.down();
+}
+
+#[test]
+fn b1_of_two_in_one_directory_only_the_one_with_a_recorded_conversation_is_resumed() {
+    let fleet = Fleet::new();
+    let dir = fleet.dir("shared");
+    let text = |fleet: &Fleet| {
+        let text = fs::read_to_string(fleet.agents_under(KIND, [talker("a"), agent("b")])).expect("just written");
+        let own = |name: &str| format!("dir: '{}'", fleet.path("work").join(name).display());
+        let shared = format!("dir: '{}'", dir.display());
+        text.replace(&own("a"), &shared).replace(&own("b"), &shared)
+    };
+    let text = text(&fleet).replace("  b:\n", "  b:\n    kind: generic\n");
+    fleet.file("farhelm.yaml", text);
+    fleet.apply();
+    let id = began(&fleet.started("a", 1));
+    fleet.started("b", 1);
+    fleet.tmux().kill_server();
+    fleet.apply();
+    assert_eq!(value(&fleet.started("a", 2), "--resume"), Some(id.as_str()));
+    let b = fleet.started("b", 2);
+    assert!(b.argv.iter().all(|word| !word.contains("resume") && !word.contains("continue") && *word != id), "{b:?}");
+    fleet.down();
+}
+
+#[test]
+fn b15_ten_conversations_are_each_live_once_although_others_restore_them_too() {
+    let fleet = Fleet::new();
+    let names: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();
+    fleet.agents_under(KIND, names.iter().map(|name| talker(name)));
+    fleet.apply();
+    let ids: Vec<String> = names.iter().map(|name| began(&fleet.started(name, 1))).collect();
+    fleet.tmux().kill_server();
+    let watching = Watching::start(&fleet);
+    let others: Vec<_> = (0..3).map(|_| fleet.start(["apply", "-y"])).collect();
+    others.into_iter().for_each(|other| drop(other.wait()));
+    for (name, id) in names.iter().zip(&ids) {
+        assert_eq!(value(&fleet.started(name, 2), "--resume"), Some(id.as_str()));
+        assert_eq!(fleet.agent_count(name), 1);
+    }
+    watching.stop();
     fleet.down();
 }
 

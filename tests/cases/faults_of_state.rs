@@ -1,13 +1,12 @@
 //! Faults of farhelm's own files: locks, disks, versions.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::fleet::{Fleet, agent};
 use crate::support::process;
+use crate::support::tiny_disk::TinyDisk;
 use crate::support::wait::wait_until;
 
 #[test]
@@ -156,49 +155,15 @@ fn the_state_directory_is_private() {
     fleet.down();
 }
 
-/// A tiny disk at `path`; ends with the value.
-struct TinyDisk<'a>(&'a std::path::Path);
-
-impl<'a> TinyDisk<'a> {
-    fn mount(path: &'a std::path::Path) -> Option<Self> {
-        let mounted =
-            Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs"]).arg(path).output();
-        if !mounted.is_ok_and(|output| output.status.success()) {
-            crate::support::skipped("a small disk cannot be mounted here (root and mount rights are needed)");
-            return None;
-        }
-        Some(Self(path))
-    }
-
-    fn remount(&self, how: &str) {
-        let options = format!("remount,{how}");
-        let output = Command::new("mount").args(["-o", &options]).arg(self.0).output().expect("mount can be run");
-        assert!(output.status.success(), "{output:?}");
-    }
-}
-
-impl Drop for TinyDisk<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(self.0).output();
-    }
-}
-
-/// Fills the disk that holds `dir`, to the last byte.
-fn fill(dir: &std::path::Path) {
-    let mut filler = fs::File::create(dir.join("filler")).expect("a file");
-    while filler.write_all(&[0; 4096]).is_ok() {}
-    while filler.write_all(&[0; 1]).is_ok() {}
-}
-
 #[test]
 fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     let fleet = Fleet::new();
     let state = fleet.state();
-    let Some(_disk) = TinyDisk::mount(&state) else { return };
+    let Some(disk) = TinyDisk::mount(&state) else { return };
     fleet.agents([agent("a")]);
     fleet.apply();
     let pid = fleet.pid("a");
-    fill(&state);
+    disk.fill();
 
     fleet.agents([agent("a"), agent("b")]);
     let ran = fleet.farhelm(["apply", "-y"]);
@@ -211,7 +176,7 @@ fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
     let ran = fleet.farhelm(["stop", "a"]).never_says("not remembered");
     assert!(!process::runs(pid), "a full disk prevented a stop\n{ran}");
     assert_eq!(fleet.marked(), []);
-    fs::remove_file(state.join("filler")).expect("our own file");
+    disk.empty();
     fleet.agents([agent("a")]);
     let ran = fleet.apply();
     assert_eq!(fleet.marked(), [], "the stop was forgotten\n{ran}");
@@ -225,17 +190,17 @@ fn a_full_disk_fails_a_launch_plainly_and_prevents_no_stop() {
 fn a_full_disk_prevents_no_reap() {
     let fleet = Fleet::new();
     let state = fleet.state();
-    let Some(_disk) = TinyDisk::mount(&state) else { return };
+    let Some(disk) = TinyDisk::mount(&state) else { return };
     fleet.agents([agent("a").does("--children nohup,setsid"), agent("b")]);
     fleet.apply();
-    fill(&state);
+    disk.fill();
     fleet.agents([agent("b")]);
     let ran = fleet.farhelm(["apply", "-y"]);
     assert_eq!(fleet.marked().len(), 1, "a full disk prevented a reap\n{ran}");
     let ran = fleet.farhelm(["down", "-y"]);
     assert_eq!(fleet.marked(), [], "a full disk prevented a reap\n{ran}");
     // What could not be booked then is booked later, and restarts nothing.
-    fs::remove_file(state.join("filler")).expect("our own file");
+    disk.empty();
     fleet.farhelm(["down", "-y"]).ok();
     assert_eq!(fleet.marked(), []);
 }

@@ -42,7 +42,7 @@ fn age(fleet: &Fleet, seconds: i64) {
 }
 
 #[test]
-fn a_dialog_of_its_kind_is_named_and_left_to_the_operator() {
+fn b36_a_dialog_of_its_kind_is_named_and_left_to_the_operator() {
     let fleet = claude("'Quick safety check: Is this a project you trust?' ' 1. Yes, I trust this folder'");
     age(&fleet, 15);
     wait_until("the dialog is named", || fleet.status().of("api").health == "needs-input");

@@ -280,7 +280,15 @@ fn a_second_watch_of_a_fleet_is_refused_and_names_the_first() {
     fleet.agents([agent("a")]);
     let watching = Watching::start(&fleet);
     fleet.started("a", 1);
-    fleet.farhelm(["watch"]).code(1).mentions(&watching.pid().to_string());
+    let kept = fleet.state().join("kept");
+    let as_kept = || fs::read_dir(&kept).expect("kept").flatten().map(|file| file.path()).collect::<Vec<_>>();
+    let before = as_kept();
+    // Other files of the same fleet: what is kept of them would be a file of its own.
+    let text = fs::read(fleet.path("work").join("farhelm.yaml")).expect("just written");
+    fleet.file("copy.yaml", text);
+    let ran = fleet.farhelm(["watch", "copy.yaml"]).code(1).mentions(&watching.pid().to_string());
+    assert!(!ran.stderr.contains(" read "), "it says more than that: {ran}");
+    assert_eq!(as_kept(), before);
     fleet.started("a", 1);
     watching.stop();
     fleet.down();
@@ -358,6 +366,25 @@ fn a13_many_restarts_at_once_beside_watch_give_one_instance_each_time() {
 }
 
 #[test]
+fn a13_two_hundred_restarts_at_once_beside_watch_never_give_two_instances() {
+    let fleet = Fleet::new();
+    let alone = fleet.path("alone");
+    fleet.agents([agent("a").does(&format!("--alone {}", alone.display())), agent("b")]);
+    let watching = Watching::start(&fleet);
+    fleet.started("a", 1);
+    let b = fleet.started("b", 1);
+    let restarts: Vec<_> = (0..200).map(|_| fleet.start(["restart", "a"])).collect();
+    let done = restarts.into_iter().map(|restart| restart.wait().code).filter(|code| *code == 0).count();
+    assert!(done > 0, "none of them succeeded");
+    wait_until("one runs", || fleet.status().of("a").health == "running" && fleet.agent_count("a") > 0);
+    assert_eq!(fleet.agent_count("a"), 1);
+    assert!(!alone.with_extension("twice").exists(), "two ran at once");
+    assert_eq!(fleet.pid("b"), b.pid);
+    watching.stop();
+    fleet.down();
+}
+
+#[test]
 fn a_killed_watch_leaves_nothing_half_done_that_the_next_does_not_mend() {
     let fleet = Fleet::new();
     let names = ["a", "b", "c", "d"];
@@ -402,7 +429,7 @@ fn a_service_manager_is_told_when_the_fleet_was_looked_at_and_when_watch_stops()
 }
 
 #[test]
-fn the_printed_unit_keeps_a_fleet_and_its_stop_leaves_the_sessions() {
+fn d20_the_printed_unit_keeps_a_fleet_and_its_restart_and_stop_leave_the_sessions() {
     let Some(fleet) = Fleet::under_a_user_manager() else { return };
     fleet.agents([agent("a")]);
     let unit = fleet.farhelm(["watch", "--print-unit"]).ok().stdout;
@@ -414,6 +441,8 @@ fn the_printed_unit_keeps_a_fleet_and_its_stop_leaves_the_sessions() {
     let first = fleet.started("a", 1);
     process::kill_hard(first.pid);
     let second = fleet.started("a", 2);
+    assert_eq!(manager.systemctl(&["restart", name]), "");
+    assert_eq!(fleet.pid("a"), second.pid);
     manager.systemctl(&["stop", name]);
     assert!(process::runs(second.pid));
     fleet.down();

@@ -242,6 +242,7 @@ impl<'w> Resident<'w> {
     /// The trouble stops: a bounded number of wakings leads to rest, and then nothing at all is done.
     fn come_to_rest(&mut self) {
         rest::quiet(self.world);
+        self.world.kill_at(u64::from(u32::MAX), false);
         settle(&mut self.files.desired);
         self.files.desired.sources = vec![PathBuf::from(fleet::SOURCE)];
         self.files.broken = false;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use nix::sys::signal::Signal;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::process::{self, Seen};
@@ -257,6 +258,15 @@ impl Fleet {
     pub fn status(&self) -> Status {
         let ran = self.farhelm(["status", "--json"]).ok();
         serde_json::from_value(ran.json()).unwrap_or_else(|error| panic!("{error}\n{ran}"))
+    }
+
+    /// What is recorded of a session; null when nothing is.
+    pub fn record(&self, name: &str) -> Value {
+        let files = fs::read_dir(self.state().join("sessions")).into_iter().flatten().flatten();
+        // Not those that are being written.
+        let whole = files.filter(|file| file.path().extension().is_some_and(|end| end == "json"));
+        let read = |file: fs::DirEntry| serde_json::from_slice(&fs::read(file.path()).ok()?).ok();
+        whole.filter_map(read).find(|record: &Value| record["name"] == name).unwrap_or_default()
     }
 
     /// The process of a session's pane, which must run.

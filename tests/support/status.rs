@@ -23,6 +23,8 @@ pub struct Session {
     #[serde(default)]
     pub pane: Option<String>,
     #[serde(default)]
+    pub generation: u32,
+    #[serde(default)]
     pub tabs: Vec<Tab>,
 }
 

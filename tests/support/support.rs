@@ -9,6 +9,7 @@ pub mod ran;
 pub mod redact;
 pub mod status;
 pub mod terminal;
+pub mod tiny_disk;
 pub mod user_manager;
 pub mod wait;
 pub mod watching;

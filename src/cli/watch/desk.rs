@@ -168,11 +168,11 @@ impl<'a> Desk<'a> {
     /// Tells those who wait for it.
     pub(super) fn told(&mut self, said: &Said) {
         let (session, answer) = match said {
-            Said::Done(done) => (&done.session, Answer::Done(done.clone())),
-            Said::Held(held) => (&held.session, Answer::Held(held.words.clone())),
+            Said::Done(done) => (Some(&done.session), Answer::Done(done.clone())),
+            Said::Held(held) => (held.session(), Answer::Held(held.words.clone())),
             Said::Loaded { .. } | Said::Unfit(_) | Said::NoPass(_) => return self.tell_events(),
         };
-        let waits = |guest: &Guest<'_>| matches!(&guest.wants, Wants::Launch(name) if name == session);
+        let waits = |guest: &Guest<'_>| matches!(&guest.wants, Wants::Launch(name) if Some(name) == session);
         let ids: Vec<u64> = self.guests.iter().filter(|(_, guest)| waits(guest)).map(|(id, _)| *id).collect();
         for id in ids {
             self.say(id, &answer);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::args::LogFormat;
 use crate::host::clock::Moment;
 use crate::reconcile::watch::Said;
+use crate::reconcile::watch::conditions::Whom;
 use crate::spec::visible::visible;
 
 /// The lines, on standard error.
@@ -43,7 +44,13 @@ fn text(said: &Said) -> String {
             None => format!("ok      {}: {}", done.session, done.what),
             Some(words) => format!("FAILED  {}: {}: {}", done.session, done.what, visible(words)),
         },
-        Said::Held(held) => format!("{:<7} {}: {}", held.sign, held.session, visible(&held.words)),
+        Said::Held(held) => {
+            let whom = match &held.whom {
+                Whom::Session(name) => name.to_string(),
+                Whom::Kind(kind) => format!("every {kind}"),
+            };
+            format!("{:<7} {whom}: {}", held.sign, visible(&held.words))
+        }
         Said::NoPass(words) => format!("FAILED  nothing could be looked at: {}", visible(words)),
     }
 }
@@ -56,7 +63,11 @@ fn document(said: &Said) -> Value {
             json!({"said": "done", "session": done.session, "what": done.what, "failure": done.failure})
         }
         Said::Held(held) => {
-            json!({"said": "held", "session": held.session, "sign": held.sign, "reason": held.code, "words": held.words})
+            let (name, whom) = match &held.whom {
+                Whom::Session(name) => ("session", name),
+                Whom::Kind(kind) => ("kind", kind),
+            };
+            json!({"said": "held", name: whom, "sign": held.sign, "reason": held.code, "words": held.words})
         }
         Said::NoPass(words) => json!({"said": "no-pass", "words": words}),
     }

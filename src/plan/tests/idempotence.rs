@@ -174,9 +174,16 @@ proptest! {
 
     #[test]
     fn a_plan_that_was_carried_out_leaves_nothing_but_what_waits_or_is_blocked(world in worlds()) {
-        let first = world.plan();
+        let (first, first_trigger) = (world.plan(), world.request.trigger);
         let second = after(world, &first).plan();
-        let left: Vec<&Item> = second.items.iter().filter(|item| item.action.effective()).collect();
+        // Under `watch` a place is free only when what ends has ended: the next plan gives it away.
+        let place = |reason: &Reason| matches!(reason, Reason::MaxRunning { .. });
+        let waited = |item: &Item| {
+            let watch = first_trigger == Trigger::Watch;
+            watch && first.items.iter().any(|old| old.session == item.session && old.reasons.iter().any(place))
+        };
+        let left: Vec<&Item> =
+            second.items.iter().filter(|item| item.action.effective() && !waited(item)).collect();
         prop_assert!(left.is_empty(), "{left:#?}\nafter {:#?}", first.items);
     }
 }

@@ -335,6 +335,7 @@ pub fn record(session: &Session) -> Record {
         title: session.title.clone(),
         stop_grace_ms: Some(5_000),
         ending: false,
+        leaving: Vec::new(),
         salt,
     }
 }

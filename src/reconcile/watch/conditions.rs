@@ -1,16 +1,26 @@
 //! What keeps sessions from being as the files say: told when it begins, not at every look. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::action::{Action, Item};
 use crate::plan::reason::Reason;
+use crate::reconcile::ledger::Done;
 use crate::spec::name::Name;
 use crate::state::events::Outcome;
 
-/// What is so with a session, without anything that changes while it stays so.
+/// Whom a condition concerns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whom {
+    /// A session.
+    Session(Name),
+    /// All of a kind: one cause, and one way out.
+    Kind(Name),
+}
+
+/// What is so with somebody, without anything that changes while it stays so.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    session: Name,
+    whom: Whom,
     sign: &'static str,
     codes: Vec<String>,
 }
@@ -18,8 +28,8 @@ struct Key {
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The session.
-    pub session: Name,
+    /// Whom it concerns.
+    pub whom: Whom,
     /// What of it: `waiting`, `blocked`, `unknown`, `held back`.
     pub sign: &'static str,
     /// The code of the first reason.
@@ -29,6 +39,15 @@ pub struct Condition {
 }
 
 impl Condition {
+    /// The session, where it concerns one.
+    #[must_use]
+    pub fn session(&self) -> Option<&Name> {
+        match &self.whom {
+            Whom::Session(name) => Some(name),
+            Whom::Kind(_) => None,
+        }
+    }
+
     /// What it is in the event log.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
@@ -37,6 +56,26 @@ impl Condition {
 }
 
 const UNKNOWN: &str = "unknown";
+
+/// Failures that were told, by session: not again while the same fails of it.
+#[derive(Debug, Default)]
+pub struct Failures(BTreeMap<Name, String>);
+
+impl Failures {
+    /// Takes notice of something done. Answers whether it is to be told.
+    pub fn is_news(&mut self, done: &Done) -> bool {
+        let Some(words) = &done.failure else {
+            self.0.remove(&done.session);
+            return true;
+        };
+        // Without what may differ at each try: numbers, and names of files.
+        let plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit() || c == '/');
+        let sign = [done.what.as_str()].into_iter().chain(words.split_whitespace().filter(plain));
+        let sign = sign.collect::<Vec<_>>().join(" ");
+        let known = self.0.insert(done.session.clone(), sign.clone());
+        known != Some(sign)
+    }
+}
 
 /// The conditions that are known.
 #[derive(Debug, Default)]
@@ -49,18 +88,29 @@ impl Conditions {
         let mut new = Vec::new();
         for item in items {
             let Some(sign) = sign(item, held) else { continue };
-            let codes = item.reasons.iter().map(Reason::code).collect::<Vec<_>>();
-            let key = Key { session: item.session.clone(), sign, codes };
-            if !self.0.contains(&key) {
-                let words: Vec<String> = item.reasons.iter().map(Reason::words).collect();
-                let code = key.codes.first().cloned().unwrap_or_default();
-                new.push(Condition { session: item.session.clone(), sign, code, words: words.join("; ") });
+            let tripped = item.reasons.iter().find_map(|reason| match reason {
+                Reason::KindTripped { kind, .. } => Some((Whom::Kind(kind.clone()), std::slice::from_ref(reason))),
+                _ => None,
+            });
+            let (whom, reasons) = tripped.unwrap_or((Whom::Session(item.session.clone()), &item.reasons));
+            let key = Key { whom, sign, codes: reasons.iter().map(Reason::code).collect() };
+            if !self.0.contains(&key) && !now.contains(&key) {
+                new.push(condition(&key, reasons, &item.session));
             }
             now.insert(key);
         }
         self.0 = now;
         new
     }
+}
+
+fn condition(key: &Key, reasons: &[Reason], session: &Name) -> Condition {
+    let mut words: Vec<String> = reasons.iter().map(Reason::words).collect();
+    if let (Whom::Kind(_), Some(way_out)) = (&key.whom, reasons.first().and_then(|reason| reason.way_out(session))) {
+        words.push(way_out);
+    }
+    let code = key.codes.first().cloned().unwrap_or_default();
+    Condition { whom: key.whom.clone(), sign: key.sign, code, words: words.join("; ") }
 }
 
 fn sign(item: &Item, held: &dyn Fn(&Item) -> bool) -> Option<&'static str> {
@@ -70,5 +120,47 @@ fn sign(item: &Item, held: &dyn Fn(&Item) -> bool) -> Option<&'static str> {
         Action::Unknown => Some(UNKNOWN),
         action if action.effective() && held(item) => Some("held back"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(what: &str, failure: Option<&str>) -> Done {
+        let session = Name::new("api").expect("a name");
+        Done { session, what: what.to_owned(), failure: failure.map(str::to_owned) }
+    }
+
+    #[test]
+    fn what_fails_in_the_same_way_is_told_once() {
+        let mut failures = Failures::default();
+        assert!(failures.is_news(&done("launch", Some("cannot write /s/.tmpA1: no space left"))));
+        assert!(!failures.is_news(&done("launch", Some("cannot write /s/.tmpB2: no space left"))));
+        assert!(failures.is_news(&done("launch", Some("no such secret"))));
+        assert!(failures.is_news(&done("launch", None)));
+        assert!(failures.is_news(&done("launch", Some("no such secret"))));
+    }
+
+    #[test]
+    fn a_tripped_kind_is_one_condition_whatever_the_number_of_its_sessions() {
+        let kind = Name::new("claude").expect("a name");
+        let item = |name: &str| Item {
+            session: Name::new(name).expect("a name"),
+            id: None,
+            kind: Some(kind.clone()),
+            parent: None,
+            dir: None,
+            action: Action::Blocked(Box::new(Action::Adopt)),
+            reasons: vec![Reason::KindTripped { kind: kind.clone(), ended: 5 }, Reason::Vanished],
+            cost: crate::plan::action::Cost::default(),
+            notes: Vec::new(),
+        };
+        let items = [item("a"), item("b"), item("c")];
+        let mut conditions = Conditions::default();
+        let told = conditions.learn(items.iter(), &|_| false);
+        assert_eq!(told.iter().map(|one| one.whom.clone()).collect::<Vec<_>>(), [Whom::Kind(kind.clone())]);
+        assert!(told[0].words.contains("farhelm apply"), "{}", told[0].words);
+        assert_eq!(conditions.learn(items.iter(), &|_| false), []);
     }
 }

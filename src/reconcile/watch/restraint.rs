@@ -16,6 +16,10 @@ pub const SECOND_LOOK: Duration = Duration::from_secs(2);
 const RETRY: Duration = Duration::from_secs(5);
 /// At most.
 const RETRY_MAX: Duration = Duration::from_secs(300);
+/// The same done so often to the same session, each time within [`SOON`] of the last, is undone as fast as it is done.
+const OFTEN: u32 = 5;
+/// See [`OFTEN`].
+const SOON: Duration = Duration::from_secs(10);
 
 /// What an operator lets `watch` do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,13 +76,15 @@ pub struct Restraint {
     /// Sessions that would have been reaped, since they were first seen so.
     doomed: BTreeMap<Name, Moment>,
     failed: BTreeMap<Name, Failed>,
+    /// What was done to each session, how often in a row, and when last.
+    again: BTreeMap<(Name, String), Failed>,
 }
 
 impl Restraint {
     /// Nothing has happened yet.
     #[must_use]
     pub fn new(switches: Switches) -> Self {
-        Self { switches, doomed: BTreeMap::new(), failed: BTreeMap::new() }
+        Self { switches, doomed: BTreeMap::new(), failed: BTreeMap::new(), again: BTreeMap::new() }
     }
 
     /// Takes notice of a plan: what it would reap is reaped if a later one still would.
@@ -106,7 +112,7 @@ impl Restraint {
     /// Takes notice of what came of a pass.
     pub fn learn(&mut self, done: &[Done], now: Moment) {
         for one in done {
-            if one.failure.is_none() {
+            if one.failure.is_none() && self.often(one, now) <= OFTEN {
                 self.failed.remove(&one.session);
                 continue;
             }
@@ -116,9 +122,22 @@ impl Restraint {
         }
     }
 
+    /// How often in a row the same was done to the same session. Launches are paced by `restart`.
+    fn often(&mut self, one: &Done, now: Moment) -> u32 {
+        self.again.retain(|_, last| now.since(&last.at) < SOON);
+        if one.what.starts_with("launch") {
+            return 0;
+        }
+        let fresh = Failed { times: 0, at: now };
+        let last = self.again.entry((one.session.clone(), one.what.clone())).or_insert(fresh);
+        *last = Failed { times: last.times.saturating_add(1), at: now };
+        last.times
+    }
+
     /// The files were read anew: what failed may work now.
     pub fn forget_failures(&mut self) {
         self.failed.clear();
+        self.again.clear();
     }
 
     fn left(&self, item: &Item, now: Moment) -> Duration {
@@ -195,6 +214,31 @@ mod tests {
         assert!(restraint.allows(&launch, at(320_000)));
         restraint.learn(&[done(None)], at(320_000));
         assert!(restraint.allows(&launch, at(320_000)));
+    }
+
+    #[test]
+    fn what_is_undone_as_fast_as_it_is_done_is_done_less_often() {
+        let mut restraint = everything();
+        let adjust = item(Action::Adjust, vec![Reason::Adjusted { field: "title".to_owned() }]);
+        let done = Done { session: adjust.session.clone(), what: "adjust".to_owned(), failure: None };
+        for n in 0..5 {
+            restraint.learn(std::slice::from_ref(&done), at(n * 100));
+            assert!(restraint.allows(&adjust, at(n * 100)));
+        }
+        restraint.learn(std::slice::from_ref(&done), at(500));
+        assert!(!restraint.allows(&adjust, at(600)));
+        assert!(restraint.allows(&adjust, at(5_500)));
+        restraint.learn(std::slice::from_ref(&done), at(60_000));
+        assert!(restraint.allows(&adjust, at(60_000)), "once in a while it may be done");
+    }
+
+    #[test]
+    fn launches_are_paced_by_the_plan_alone() {
+        let mut restraint = everything();
+        let launch = item(Action::Launch(Mode::Verbatim), vec![Reason::NotRunning]);
+        let done = Done { session: launch.session.clone(), what: "launch, resume".to_owned(), failure: None };
+        (0..50).for_each(|n| restraint.learn(std::slice::from_ref(&done), at(n)));
+        assert!(restraint.allows(&launch, at(50)));
     }
 
     #[test]
