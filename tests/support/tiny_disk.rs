@@ -30,7 +30,11 @@ impl TinyDisk {
     /// Lets nothing of it be written, also while a file of it is open for writing; or takes that back.
     pub fn protect(&self, on: bool) {
         let flag = if on { "+i" } else { "-i" };
-        let output = Command::new("chattr").args(["-R", flag]).arg(&self.0).output().expect("chattr can be run");
+        // A socket has no such flag.
+        let kinds = ["(", "-type", "d", "-o", "-type", "f", ")"];
+        let mut find = Command::new("find");
+        find.arg(&self.0).args(kinds).args(["-exec", "chattr", flag, "{}", "+"]);
+        let output = find.output().expect("find can be run");
         assert!(output.status.success(), "{output:?}");
     }
 
