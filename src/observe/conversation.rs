@@ -71,6 +71,16 @@ pub fn add<'k>(
     }
 }
 
+/// Which conversation a session has is not known while a report of it cannot be read. One that no decision needs is not
+/// asked for.
+pub fn doubt(observed: &mut Observed, unread: &BTreeMap<SessionId, String>) {
+    for (id, words) in unread {
+        if let Some(seen) = observed.sessions.get_mut(id).filter(|seen| seen.conversation != Evidence::Unread) {
+            seen.conversation = Evidence::Unreadable(format!("its reports: {words}"));
+        }
+    }
+}
+
 /// Notes which conversations were found: one that was there once is missing when it is gone, not yet unwritten.
 pub fn note_found(observed: &Observed, recorded: &mut Recorded) {
     for record in recorded.records.values_mut() {

@@ -48,32 +48,53 @@ pub enum Outcome {
     Stays,
 }
 
-/// Judges all reports of the recorded sessions; returns what came of them. Records are changed in memory.
+/// What the reports of all sessions came to.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// What came of each.
+    pub judged: Vec<Judged>,
+    /// Sessions some of whose reports could not be read, and why: which conversation they have is not known now.
+    pub unread: BTreeMap<SessionId, String>,
+}
+
+/// Judges all reports of the recorded sessions. Records are changed in memory.
 pub fn judge<'k>(
     disk: &dyn Disk,
     layout: &Layout,
     recorded: &mut Recorded,
     observed: &mut Observed,
     kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
-) -> Vec<Judged> {
-    let Ok(with_reports) = disk.list(&layout.reports()) else { return Vec::new() };
-    let mut judged = Vec::new();
+) -> Judgement {
+    let with_reports = disk.list(&layout.reports());
+    let Judgement { mut judged, mut unread } = Judgement::default();
     for (name, record) in &mut recorded.records {
         let Some(kind) = kind_of(&record.kind).filter(|kind| kind.reports.is_some()) else { continue };
         let mut doings = Vec::new();
-        if with_reports.binary_search(&record.id.to_string()).is_ok() {
-            let found = reading::all(disk, &layout.report_dir(record.id)).unwrap_or_default();
-            for found in found {
-                let outcome = one(kind, record, &found, &mut doings, (disk, &layout.launch()));
-                judged.push(Judged { session: name.clone(), id: record.id, found, outcome });
-            }
+        let dir = layout.report_dir(record.id);
+        let found = match &with_reports {
+            Ok(names) if names.binary_search(&record.id.to_string()).is_err() => Ok(Vec::new()),
+            Ok(_) => reading::all(disk, &dir).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        for found in found.unwrap_or_else(|words| {
+            unread.insert(record.id, words);
+            Vec::new()
+        }) {
+            let outcome = match &found.report {
+                Err(words) if found.unread => {
+                    unread.insert(record.id, format!("{}: {words}", found.file.display()));
+                    Outcome::Stays
+                }
+                _ => one(kind, record, &found, &mut doings, (disk, &layout.launch())),
+            };
+            judged.push(Judged { session: name.clone(), id: record.id, found, outcome });
         }
         doings.extend(record.activity);
         if let Some(seen) = observed.sessions.get_mut(&record.id) {
             seen.activity = activity(record, &doings, &observed.at);
         }
     }
-    judged
+    Judgement { judged, unread }
 }
 
 fn one(

@@ -10,7 +10,7 @@ use crate::host::secrets::Fetcher;
 use crate::observe::look::{self, Ask};
 use crate::observe::observed::{Observed, Seen};
 use crate::observe::reading::Reading;
-use crate::observe::reports::{self, Judged};
+use crate::observe::reports::{self, Judged, Judgement};
 use crate::observe::{conversation, silence};
 use crate::plan::decide;
 use crate::plan::{Inputs, Plan, Request};
@@ -89,10 +89,12 @@ impl Reconciler<'_> {
         let before = recorded.records.clone();
         complete(&mut recorded, &observed, desired, &executed);
         let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));
-        let judged = reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
+        let Judgement { judged, unread } =
+            reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
         silence::look(self.host, desired, &mut observed, &recorded, &kind_of);
         let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };
         conversation::add(self.host, &ask, &mut observed, &recorded, &kind_of);
+        conversation::doubt(&mut observed, &unread);
         conversation::note_found(&observed, &mut recorded);
         let changed = recorded.records.iter().filter(|(name, record)| before.get(*name) != Some(record));
         let changed = changed.map(|(name, _)| name.clone()).collect();

@@ -32,6 +32,8 @@ pub struct Found {
     pub slot: Slot,
     /// The report, or why it cannot be understood, in words.
     pub report: Result<Report, String>,
+    /// The file could not be read, which says nothing of what is in it.
+    pub unread: bool,
 }
 
 /// A report that nobody else judges now.
@@ -54,28 +56,35 @@ pub fn all(disk: &dyn Disk, dir: &Path) -> Result<Vec<Found>, StateError> {
         .take(MAX_FILES)
         .filter_map(|(name, (reporter, slot, _))| {
             let file = dir.join(name);
-            read(disk, &file, reporter, &mut budget).map(|report| Found { file, reporter, slot, report })
+            let (report, unread) = read(disk, &file, reporter, &mut budget)?;
+            Some(Found { file, reporter, slot, report, unread })
         })
         .collect();
     found.sort_by_key(|found| found.report.as_ref().map(|report| (report.at.boot_ms, report.at.wall_ms)).ok());
     Ok(found)
 }
 
-/// One report; `None` when it is gone by now.
-fn read(disk: &dyn Disk, file: &Path, reporter: ProcessKey, budget: &mut u64) -> Option<Result<Report, String>> {
+/// One report, and whether it could not be read; `None` when it is gone by now.
+fn read(
+    disk: &dyn Disk,
+    file: &Path,
+    reporter: ProcessKey,
+    budget: &mut u64,
+) -> Option<(Result<Report, String>, bool)> {
     let bytes = match disk.read(file, MAX_REPORT.min(*budget)) {
         Err(error) if error.fault == DiskFault::Missing => return None,
-        Err(error) => return Some(Err(error.words)),
+        Err(error) => return Some((Err(error.words), error.fault == DiskFault::Other)),
         Ok(bytes) => bytes,
     };
     *budget = budget.saturating_sub(bytes.len() as u64);
     // serde_json's own words quote the value they stumble over.
     let damaged = |error: serde_json::Error| format!("damaged in line {}, column {}", error.line(), error.column());
-    Some(serde_json::from_slice::<Report>(&bytes).map_err(damaged).and_then(|report| match report {
+    let report = serde_json::from_slice::<Report>(&bytes).map_err(damaged).and_then(|report| match report {
         report if report.version != VERSION => Err(format!("of version {}, not {VERSION}", report.version)),
         report if report.reporter != reporter => Err("its name is another reporter's".to_owned()),
         report => Ok(report),
-    }))
+    });
+    Some((report, false))
 }
 
 /// Takes a report: `None` when it is gone. What was found may have been replaced by a newer one, which then is taken.
@@ -93,7 +102,8 @@ pub fn take(disk: &dyn Disk, found: &Found) -> Result<Option<Taken>, StateError>
         }
     }
     let report = read(disk, &taken, found.reporter, &mut MAX_REPORT.clone());
-    Ok(report.map(|report| Taken { found: Found { file: taken, report, ..found.clone() }, place }))
+    let taken_as = |(report, unread)| Found { file: taken.clone(), report, unread, ..found.clone() };
+    Ok(report.map(|read| Taken { found: taken_as(read), place }))
 }
 
 /// Removes a taken report: it was judged.
