@@ -44,6 +44,15 @@ fn peer(stream: &UnixStream) -> io::Result<i32> {
     }
 }
 
+/// Takes the first line of what was read, when it is complete.
+fn first_line(input: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let end = input.iter().position(|byte| *byte == b'\n')?;
+    let rest = input.split_off(end + 1);
+    let mut line = std::mem::replace(input, rest);
+    line.pop();
+    Some(line)
+}
+
 /// The listening end. Its path is removed when it is dropped.
 #[derive(Debug)]
 pub struct Listener {
@@ -123,10 +132,7 @@ impl Peer {
     /// [`Hangup`].
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, Hangup> {
         loop {
-            if let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
-                let rest = self.input.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.input, rest);
-                line.pop();
+            if let Some(line) = first_line(&mut self.input) {
                 return Ok(Some(line));
             }
             if self.input.len() > MAX_REQUEST {
@@ -219,10 +225,7 @@ impl Call {
     /// When the other end is gone, or sends more than [`MAX_ANSWER`] in one line.
     pub fn line(&mut self, patience: Duration) -> io::Result<Option<Vec<u8>>> {
         loop {
-            if let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
-                let rest = self.input.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.input, rest);
-                line.pop();
+            if let Some(line) = first_line(&mut self.input) {
                 return Ok(Some(line));
             }
             if self.input.len() > MAX_ANSWER {
