@@ -4,6 +4,7 @@
 //! carry out what the plan allows. Intent is written before an effect, and each effect can be found again by its stamp
 //! or marker, so that a pass may die at any instant and the next one repairs.
 
+mod adopt;
 pub mod census;
 pub mod complete;
 pub mod cost;
@@ -15,6 +16,7 @@ pub mod opening;
 pub mod pass;
 pub mod reap;
 mod reports;
+mod restamp;
 pub mod scopes;
 pub mod situation;
 pub mod spawn;

@@ -7,8 +7,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::spec::duration::Period;
 
 mod asking;
+mod reading;
 mod which;
 pub use asking::{Children, Spawn, WhoAmI};
+pub use reading::{Conversations, Describe, Document, Events, Explain, Logs, Schema, Status};
 pub use which::{Files, FleetFlag, Select};
 
 /// Keeps a fleet of terminal coding agents as its files declare it.
@@ -272,28 +274,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// `status`
-#[derive(Debug, Args)]
-pub struct Status {
-    /// Sessions [default: all].
-    pub names: Vec<String>,
-    /// The fleet.
-    #[command(flatten)]
-    pub fleet: FleetFlag,
-    /// Which sessions.
-    #[command(flatten)]
-    pub select: Select,
-    /// One JSON document.
-    #[arg(long)]
-    pub json: bool,
-    /// Exit 1 unless every session is in sync and well.
-    #[arg(long)]
-    pub health: bool,
-    /// Go on as it changes.
-    #[arg(short, long, conflicts_with = "health")]
-    pub watch: bool,
-}
-
 /// `attach`
 #[derive(Debug, Args)]
 pub struct Attach {
@@ -363,30 +343,6 @@ pub struct Forget {
     pub fleet: FleetFlag,
 }
 
-/// `describe`
-#[derive(Debug, Args)]
-pub struct Describe {
-    /// The session.
-    pub name: String,
-    /// The fleet.
-    #[command(flatten)]
-    pub fleet: FleetFlag,
-    /// One JSON document.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `conversations`
-#[derive(Debug, Args)]
-pub struct Conversations {
-    /// The fleet.
-    #[command(flatten)]
-    pub fleet: FleetFlag,
-    /// One JSON document.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// `reap`
 #[derive(Debug, Args)]
 pub struct Reap {
@@ -396,58 +352,4 @@ pub struct Reap {
     /// Do not ask.
     #[arg(short = 'y', long)]
     pub yes: bool,
-}
-
-/// `logs`
-#[derive(Debug, Args)]
-pub struct Logs {
-    /// The session, or one of its tabs.
-    #[arg(value_name = "[FLEET/]NAME[:TAB]")]
-    pub target: String,
-    /// At most this many lines.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
-    pub lines: u32,
-    /// Go on as lines come, also in the terminal of a later launch.
-    #[arg(short = 'f', long)]
-    pub follow: bool,
-}
-
-/// `events`
-#[derive(Debug, Args)]
-pub struct Events {
-    /// Go on as events come.
-    #[arg(short = 'f', long)]
-    pub follow: bool,
-    /// Only those of the last while.
-    #[arg(long, value_name = "DURATION")]
-    pub since: Option<Period>,
-}
-
-/// `schema`
-#[derive(Debug, Args)]
-pub struct Schema {
-    /// Of which document.
-    #[arg(value_enum, default_value_t = Document::Fleet)]
-    pub of: Document,
-}
-
-/// Documents with a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Document {
-    /// The fleet file.
-    Fleet,
-    /// `plan --json`.
-    Plan,
-    /// The event log's lines.
-    Events,
-    /// A kind's file.
-    Kind,
-}
-
-/// `explain`
-#[derive(Debug, Args)]
-pub struct Explain {
-    /// A field's path, such as `sessions.restart.when`, or `kind NAME`.
-    #[arg(value_name = "FIELD.PATH")]
-    pub path: Vec<String>,
 }

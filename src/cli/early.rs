@@ -9,11 +9,13 @@ use crate::host::real::Machine;
 use crate::host::tmux::Socket;
 use crate::observe::reading::Reading;
 use crate::state::layout::Layout;
+use crate::state::lock;
 
 /// A reading under way.
 #[derive(Debug)]
 pub struct Early {
     reading: JoinHandle<Result<Reading, String>>,
+    machine: Arc<Machine>,
     lock: PathBuf,
     before: Option<SystemTime>,
 }
@@ -23,9 +25,10 @@ impl Early {
     #[must_use]
     pub fn begin(machine: &Arc<Machine>, state_dir: &Path, socket: Socket) -> Self {
         let lock = Layout::new(state_dir).lock();
-        let before = untouched_since(&lock);
-        let machine = Arc::clone(machine);
-        Self { reading: std::thread::spawn(move || Reading::take(&*machine, [socket])), lock, before }
+        let before = untouched_since(machine, &lock);
+        let reader = Arc::clone(machine);
+        let reading = std::thread::spawn(move || Reading::take(&*reader, [socket]));
+        Self { reading, machine: Arc::clone(machine), lock, before }
     }
 
     /// The reading, once the records are read too. None when a pass of another farhelm may have come between the two:
@@ -34,12 +37,12 @@ impl Early {
     pub fn reading(self) -> Option<Reading> {
         let before = self.before?;
         let reading = self.reading.join().ok()?.ok()?;
-        (untouched_since(&self.lock) == Some(before)).then_some(reading)
+        (untouched_since(&self.machine, &self.lock) == Some(before)).then_some(reading)
     }
 }
 
 /// When the lock was last given back; `None` while somebody holds it, or nobody ever did.
-fn untouched_since(lock: &Path) -> Option<SystemTime> {
-    let metadata = std::fs::symlink_metadata(lock).ok()?;
-    (metadata.len() == 0).then(|| metadata.modified().ok()).flatten()
+fn untouched_since(machine: &Machine, lock: &Path) -> Option<SystemTime> {
+    let changed = std::fs::symlink_metadata(lock).ok()?.modified().ok()?;
+    lock::is_left(machine, lock).then_some(changed)
 }

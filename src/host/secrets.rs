@@ -14,6 +14,7 @@ use nix::libc::{O_CLOEXEC, O_NOCTTY, O_NONBLOCK};
 
 use crate::config::desired::{EnvValue, SecretRef, Session};
 use crate::config::dotenv;
+use crate::host::clock::Clock;
 use crate::state::digest;
 use crate::state::fields::{self, Contents};
 
@@ -86,29 +87,26 @@ pub enum Why {
     /// The command did not end in time.
     #[error("the command took longer than {}s and was killed", .0.as_secs_f32())]
     TimedOut(Duration),
+    /// The operator did not want to wait for the command.
+    #[error("the command had not ended when it was interrupted, and was killed")]
+    Interrupted,
     /// The text is no dotenv file.
     #[error("what it gives is wrong: {0}")]
     Dotenv(#[from] dotenv::DotenvError),
 }
 
 /// Fetches secrets, each reference once. One per pass: what it has fetched, or failed to fetch, it keeps.
-#[derive(Debug)]
-pub struct Fetcher {
+pub struct Fetcher<'a> {
+    clock: &'a dyn Clock,
     fetched: BTreeMap<SecretRef, Result<Secret, Why>>,
     time_limit: Duration,
 }
 
-impl Default for Fetcher {
-    fn default() -> Self {
-        Self { fetched: BTreeMap::new(), time_limit: TIME_LIMIT }
-    }
-}
-
-impl Fetcher {
-    /// A fetcher that has fetched nothing.
+impl<'a> Fetcher<'a> {
+    /// A fetcher that has fetched nothing. `clock` tells when the operator interrupts.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(clock: &'a dyn Clock) -> Self {
+        Self { clock, fetched: BTreeMap::new(), time_limit: TIME_LIMIT }
     }
 
     /// The whole environment that `session` asks for: bundles in their order, then each variable of its own.
@@ -169,7 +167,7 @@ impl Fetcher {
         }
         let bytes = match reference {
             SecretRef::File { path, .. } => read(path),
-            SecretRef::Command { argv } => command::output(argv, self.time_limit),
+            SecretRef::Command { argv } => command::output(argv, self.time_limit, self.clock),
         };
         let secret = bytes.and_then(text);
         self.fetched.insert(reference.clone(), secret.clone());

@@ -129,7 +129,12 @@ pub struct Opened {
     pub pid: Pid,
     /// The server's process.
     pub server: Pid,
+    /// What a pane that is used again showed until then: at most [`KEPT_LINES`].
+    pub showed: Option<String>,
 }
+
+/// Lines of a pane that are kept when it is used again or closed.
+pub const KEPT_LINES: u32 = 200;
 
 /// What a call to tmux can answer instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,9 +6,8 @@ use crate::host::tmux::PaneEnd;
 use crate::state::launch_files::LaunchFiles;
 use crate::state::record::{Ended, EndedHow, Launch, Phase, Record, SessionId};
 
-use super::observed::AgentSeen;
+use super::observed::{AgentSeen, PaneRead};
 use super::session::Scene;
-use super::sight::PaneRead;
 
 /// An exit this short before its tmux server or its boot ended belongs to that interruption, whatever its status:
 /// several agents answer TERM with exit 0.

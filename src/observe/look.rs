@@ -112,6 +112,7 @@ fn nothing_seen(host: &dyn Host, ask: &Ask, words: &str) -> Observed {
         sessions: ask.records.values().map(unknown).collect::<BTreeMap<SessionId, Seen>>(),
         foreign: BTreeMap::new(),
         dirs: BTreeMap::new(),
+        panes: Vec::new(),
         contents: BTreeMap::new(),
         unmanaged: BTreeMap::new(),
     }

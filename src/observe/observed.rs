@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, ProcessKey};
-use crate::host::tmux::{PaneId, Socket, TmuxSession};
+use crate::host::tmux::{Pane, PaneId, Socket, TmuxSession};
 use crate::spec::name::Name;
 use crate::state::fields::Contents;
 use crate::state::record::{Ended, SessionId};
@@ -33,10 +33,33 @@ pub struct Observed {
     pub foreign: BTreeMap<Name, Vec<ForeignPane>>,
     /// Directories of the desired sessions, by session name.
     pub dirs: BTreeMap<Name, DirSeen>,
+    /// Every pane that was listed, ours or not.
+    pub panes: Vec<PaneRead>,
     /// Files whose content counts, of the desired sessions.
     pub contents: Contents,
     /// Agents without our marks in a session's directory, by session name: words such as `claude (pid 12)`.
     pub unmanaged: BTreeMap<Name, Vec<String>>,
+}
+
+/// One pane, joined with the process table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PaneRead {
+    /// The server.
+    pub socket: Socket,
+    /// The pane.
+    pub pane: Pane,
+    /// What its stamp says; none on a pane that is nobody's.
+    pub stamp: Option<Stamp>,
+    /// Its process, while the pane lives and the process does.
+    pub process: Option<ProcessKey>,
+}
+
+impl PaneRead {
+    /// tmux says that it lives and the table that its process does not: it ended between the two readings.
+    #[must_use]
+    pub fn vanishing(&self) -> bool {
+        self.pane.end.is_none() && self.process.is_none()
+    }
 }
 
 /// A tmux server.

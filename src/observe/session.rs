@@ -16,8 +16,10 @@ use crate::state::stamp::Stamp;
 use super::ending::lost;
 use super::look::Ask;
 use super::marks::Marks;
-use super::observed::{Activity, AgentSeen, Evidence, ForeignPane, Observed, PaneSeen, Seen, ServerSeen, TabSeen};
-use super::sight::{PaneRead, Sight};
+use super::observed::{
+    Activity, AgentSeen, Evidence, ForeignPane, Observed, PaneRead, PaneSeen, Seen, ServerSeen, TabSeen,
+};
+use super::sight::Sight;
 
 /// A wrapper may first run its agent for a moment, to ask it for its version, say.
 const PROBE: Duration = Duration::from_secs(1);
@@ -98,6 +100,7 @@ impl<'a> Scene<'a> {
             sessions: sessions.collect(),
             foreign: self.foreign(),
             dirs: BTreeMap::new(),
+            panes: self.sight.panes.clone(),
             contents: BTreeMap::new(),
             unmanaged: BTreeMap::new(),
         };

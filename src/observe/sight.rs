@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::host::Host;
 use crate::host::clock::Moment;
 use crate::host::process::{BootId, Markers, MarkersRead, Pid, ProcessKey, ProcessTable};
-use crate::host::tmux::{Pane, Panes, Socket, TmuxError};
+use crate::host::tmux::{Panes, Socket, TmuxError};
 use crate::state::launch_files::LaunchFiles;
 use crate::state::record::Record;
 use crate::state::stamp::Stamp;
 
 use super::look::Ask;
-use super::observed::ServerSeen;
+use super::observed::{PaneRead, ServerSeen};
 use super::reading::Reading;
 
 /// How long a tmux server that listens no more is given to end.
@@ -28,22 +28,6 @@ pub(super) struct Sight {
     pub panes: Vec<PaneRead>,
     /// A server with a pane of ours that no record names and that does not answer.
     pub unrecorded: Option<ProcessKey>,
-}
-
-/// One pane, joined with the process table.
-pub(super) struct PaneRead {
-    pub socket: Socket,
-    pub pane: Pane,
-    pub stamp: Option<Stamp>,
-    /// Its process, while the pane lives and the process does.
-    pub process: Option<ProcessKey>,
-}
-
-impl PaneRead {
-    /// tmux says that it lives and the table that its process does not: it ended between the two readings.
-    pub fn vanishing(&self) -> bool {
-        self.pane.end.is_none() && self.process.is_none()
-    }
 }
 
 impl Sight {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::process::{BootId, ProcessKey};
-use crate::host::tmux::{PaneId, Socket, TmuxError};
+use crate::host::tmux::{KEPT_LINES, PaneId, Socket, TmuxError};
 use crate::observe::observed::{AgentSeen, Observed, Seen, TabSeen};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
@@ -21,9 +21,6 @@ use super::ledger::Ledger;
 use super::reap::{self, Ending, Target};
 use super::scopes;
 use super::terminals::{self, Terminals};
-
-/// Lines of a pane that are kept when it is closed.
-const KEPT_LINES: u32 = 200;
 
 /// Everything one round of endings needs.
 pub struct Round<'a> {
@@ -304,13 +301,20 @@ impl Round<'_> {
     }
 }
 
-/// Keeps a pane's last lines in `logs/`; losing them is no reason to stop.
-pub fn keep_lines(host: &dyn Host, store: &Store<'_>, record: &Record, socket: &Socket, pane: &PaneId) {
+/// Keeps what a pane shows in `logs/`.
+fn keep_lines(host: &dyn Host, store: &Store<'_>, record: &Record, socket: &Socket, pane: &PaneId) {
     if let Ok(text) = host.capture(socket, pane, KEPT_LINES) {
-        let dir = store.layout().logs(record.id);
-        if host.make_dir(&dir).is_ok() {
-            let _ = host.replace(&[(dir.join(record.generation().to_string()), text.into_bytes())]);
-        }
+        keep(host, store, record.id, record.generation(), &text);
+    }
+}
+
+/// Keeps the last lines of a launch in `logs/`; losing them is no reason to stop.
+pub(super) fn keep(host: &dyn Host, store: &Store<'_>, session: SessionId, generation: u32, text: &str) {
+    let dir = store.layout().logs(session);
+    let file = dir.join(generation.to_string());
+    if host.make_dir(&dir).is_ok() && host.remove(&file).is_ok() {
+        // Not synced: after a power cut nothing needs them.
+        let _ = host.create(&file, text.as_bytes());
     }
 }
 

@@ -1,27 +1,21 @@
 //! Carries one plan out: books first, then endings, then launches, then tabs.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::clock::Interrupt;
-use crate::host::scope::ScopeSupport;
 use crate::host::secrets::Fetcher;
-use crate::host::tmux::{PaneId, Place, Socket, StampText};
-use crate::observe::observed::{AgentSeen, Observed, Seen, ServerSeen, TabSeen};
-use crate::observe::reports::{Judged, Outcome};
+use crate::host::tmux::{Place, Socket};
+use crate::observe::observed::{AgentSeen, Observed, Seen};
 use crate::plan::action::{Action, Item, Mode};
-use crate::plan::prompt_hash;
-use crate::plan::reason::Reason;
 use crate::spec::name::Name;
 use crate::state::leaving::Claim;
-use crate::state::rebuild::{self, PaneFacts};
-use crate::state::record::{Ended, EndedHow, Record, Recorded, SessionId, TabRecord};
-use crate::state::reports::Slot;
+use crate::state::record::{Record, Recorded, SessionId};
 use crate::state::store::Store;
 
-use super::ending::{self, Round, word};
+use super::ending::{Round, word};
 use super::launch::{self, Opening, Pace};
 use super::ledger::Ledger;
 use super::opening::{Site, Workshop};
@@ -45,7 +39,7 @@ pub struct Execution<'a> {
 
 impl Execution<'_> {
     /// Does what `items` say.
-    pub fn run(&self, items: &[&Item], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) {
+    pub fn run(&self, items: &[&Item], secrets: &mut Fetcher<'_>, ledger: &mut Ledger<'_>) {
         let lost = self.adopt(items, ledger);
         let items: Vec<&Item> = items.iter().copied().filter(|item| !lost.contains(&item.session)).collect();
         for item in &items {
@@ -60,14 +54,16 @@ impl Execution<'_> {
         if !self.setup.attended {
             // What only starts does not wait for what ends.
             starts.extend(self.starts(&items).into_iter().filter(|(item, _)| matches!(item.action, Action::Launch(_))));
-            time &= self.launch(&starts, secrets, ledger);
+            let undisturbed = items.iter().all(|item| matches!(item.action, Action::Launch(_)));
+            let seen = undisturbed.then(|| self.seen(&starts, ledger)).flatten();
+            time &= self.launch(&starts, seen, secrets, ledger);
         }
         let ready: Vec<&Item> = items.iter().copied().filter(|item| self.is_ready(item, secrets, ledger)).collect();
         let unended = self.endings().end(&ready, ledger);
         if self.host.interrupt() == Interrupt::None {
             let mut late = if time { self.starts(&ready) } else { Vec::new() };
             late.retain(|(item, _)| !unended.contains(&item.session) && starts.iter().all(|(begun, _)| begun != item));
-            self.launch(&late, secrets, ledger);
+            self.launch(&late, None, secrets, ledger);
             starts.extend(late);
             self.open_tabs(&ready, &starts, secrets, ledger);
         }
@@ -97,160 +93,7 @@ impl Execution<'_> {
         }
     }
 
-    /// The record that a live or dead stamped pane of a session without one tells of.
-    #[must_use]
-    pub fn rebuilt(&self, id: SessionId) -> Option<Record> {
-        let seen = self.observed.sessions.get(&id)?;
-        let stamp = seen.stamp.clone()?;
-        let unknown = Name::new("generic").ok()?;
-        let wanted = self.desired.sessions.get(&stamp.session).map(|session| &session.kind);
-        let kind = rebuild::kind_of(&stamp, self.desired.kinds.keys()).or(wanted).unwrap_or(&unknown).clone();
-        let sockets: BTreeSet<Socket> = self.observed.servers.keys().cloned().collect();
-        let terminals = Terminals::list(self.host, &sockets, &stamp.owner).ok()?;
-        // Of a stopped session only its tabs may be left.
-        let agent = terminals.of(id).find(|t| t.stamp.tab.is_none()).or_else(|| terminals.of(id).next())?;
-        let (process, proven, ended) = match &seen.agent {
-            AgentSeen::Alive(pane) => (Some(pane.process), true, None),
-            AgentSeen::Launching { pane, .. } => (Some(pane.process), false, None),
-            AgentSeen::Ended { how, .. } => (None, true, Some(how.clone())),
-            AgentSeen::Absent => (None, true, Some(Ended { how: EndedHow::Lost, at_ms: None })),
-            AgentSeen::Unknown(_) | AgentSeen::Several(_) => return None,
-        };
-        let server = match self.observed.servers.get(&agent.socket) {
-            Some(ServerSeen::Up { process }) => Some(*process),
-            _ => None,
-        };
-        let facts = PaneFacts {
-            at: self.observed.at,
-            boot: self.observed.boot.clone(),
-            socket: agent.socket.clone(),
-            server,
-            pane: agent.pane.id.clone(),
-            process,
-            proven,
-            scoped: matches!(self.host.support(), ScopeSupport::Usable { .. }),
-            ended,
-            tabs: self.rebuilt_tabs(id, seen, &terminals),
-        };
-        Some(rebuild::record_from(&stamp, kind, facts))
-    }
-
-    fn rebuilt_tabs(&self, id: SessionId, seen: &Seen, terminals: &Terminals) -> BTreeMap<Name, TabRecord> {
-        let tabs = terminals.of(id).filter_map(|terminal| Some((terminal, terminal.stamp.tab.clone()?)));
-        tabs.filter_map(|(terminal, (name, tab))| {
-            // Of two panes of a name the one that was seen as the tab.
-            let process = match seen.tabs.get(&name) {
-                Some(TabSeen::Open { id, process, .. }) if *id == tab => *process,
-                _ => return None,
-            };
-            let record = TabRecord {
-                id: tab,
-                definition: String::new(),
-                pane: Some(terminal.pane.id.clone()),
-                process,
-                boot: Some(self.observed.boot.clone()),
-                socket: Some(terminal.socket.clone()),
-                scoped: matches!(self.host.support(), ScopeSupport::Usable { .. }),
-            };
-            Some((name, record))
-        })
-        .collect()
-    }
-
-    /// Rebuilds the records that were lost from the stamps of what is there. Answers the sessions whose record could not
-    /// be rebuilt: nothing may be done about them, or it would be done to a session that nobody remembers.
-    fn adopt(&self, items: &[&Item], ledger: &mut Ledger<'_>) -> BTreeSet<Name> {
-        let mut lost = BTreeSet::new();
-        for item in items {
-            // Whatever its name: its block may have been renamed.
-            let known = ledger.recorded.records.values().any(|record| Some(record.id) == item.id);
-            let stamped = |id: &SessionId| self.observed.sessions.get(id).is_some_and(|seen| seen.stamp.is_some());
-            let Some(id) = item.id.filter(|id| !known && stamped(id)) else { continue };
-            let Some(mut record) = self.rebuilt(id) else {
-                if lost.insert(item.session.clone()) {
-                    let words = "its record is lost and could not be rebuilt: its panes could not be listed again";
-                    ledger.note(&item.session, word(&item.action), Some(words.to_owned()));
-                }
-                continue;
-            };
-            // Stamps do not say which prompt was delivered: better not at all than twice.
-            let prompt = self.desired.sessions.get(&item.session).and_then(|session| session.prompt.as_deref());
-            record.prompt_delivered = prompt.map(|prompt| prompt_hash(&record.salt, prompt));
-            let name = record.name.clone();
-            ledger.recorded.records.insert(name.clone(), record);
-            let saved = ledger.save(&[name]);
-            if matches!(item.action, Action::Adopt) || saved.is_err() {
-                ledger.note(&item.session, "adopt", saved.err());
-            }
-        }
-        lost
-    }
-
-    fn adjust(&self, item: &Item, ledger: &mut Ledger<'_>) {
-        let name = &item.session;
-        let Some(session) = self.desired.sessions.get(name) else { return };
-        // Files that are not the fleet's own neither lift a protection nor take the session over.
-        let planned =
-            |what: &str| item.reasons.iter().any(|r| matches!(r, Reason::Adjusted { field } if field == what));
-        ledger.change(name, |record| {
-            record.title.clone_from(&session.title);
-            record.stop_grace_ms = u64::try_from(session.stop_grace.as_millis()).ok();
-            if planned("protect") {
-                record.protect = session.protect;
-            }
-            if planned("sources") {
-                record.sources.clone_from(&self.desired.sources);
-            }
-        });
-        let result = ledger.save(std::slice::from_ref(name)).and_then(|()| self.restamp(name, ledger));
-        ledger.note(name, "adjust", result.err());
-    }
-
-    fn rename(&self, from: &Name, to: &Name, ledger: &mut Ledger<'_>) {
-        let Some(mut record) = ledger.recorded.records.remove(from) else { return };
-        record.name = to.clone();
-        if let Some(fleet) = &self.desired.fleet {
-            record.fleet = fleet.clone();
-        }
-        ledger.recorded.records.insert(to.clone(), record);
-        let result = ledger.save(std::slice::from_ref(to)).and_then(|()| self.restamp(to, ledger));
-        ledger.note(to, "move", result.err());
-    }
-
-    /// Brings the stamps up to conversations that were just reported. One that fails is brought up by its next launch.
-    pub fn restamp_reported(&self, judged: &[Judged], ledger: &Ledger<'_>) {
-        let starts = judged.iter().filter(|one| one.outcome == Outcome::Accepted && one.found.slot == Slot::Start);
-        for one in starts {
-            let _ = self.restamp(&one.session, ledger);
-        }
-    }
-
-    /// Brings the stamps of a session's panes, and its tmux session's name, up to its record.
-    fn restamp(&self, name: &Name, ledger: &Ledger<'_>) -> Result<(), String> {
-        let Some(record) = ledger.recorded.records.get(name) else { return Ok(()) };
-        let terminals = self.terminals(std::iter::once(record), ledger)?;
-        let mut renamed = BTreeSet::new();
-        for terminal in terminals.of(record.id) {
-            let mut stamp = terminal.stamp.clone();
-            stamp.fleet.clone_from(&record.fleet);
-            stamp.session.clone_from(&record.name);
-            stamp.protect = record.protect;
-            stamp.conversation = record.conversation.as_ref().map(|known| known.id.clone());
-            stamp.provenance = record.conversation.as_ref().map(|known| known.provenance);
-            stamp.sources.clone_from(&record.sources);
-            let stamps: [(PaneId, StampText); 1] = [(terminal.pane.id.clone(), stamp.write())];
-            self.host.stamp(&terminal.socket, &stamps).map_err(|error| error.to_string())?;
-            let wanted = terminals::session_name(&record.fleet, &record.name);
-            let free = !terminals.taken(&terminal.socket, &wanted);
-            if free && renamed.insert(terminal.pane.session.clone()) {
-                let result = self.host.rename(&terminal.socket, &terminal.pane.session, &wanted);
-                result.map_err(|error| error.to_string())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn terminals<'r>(
+    pub(super) fn terminals<'r>(
         &self,
         records: impl Iterator<Item = &'r Record>,
         ledger: &Ledger<'_>,
@@ -259,12 +102,18 @@ impl Execution<'_> {
         Terminals::list(self.host, &sockets, &ledger.recorded.owner).map_err(|error| error.to_string())
     }
 
-    /// Answers whether there was time for all of them.
-    fn launch(&self, starts: &[(&Item, &Mode)], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) -> bool {
+    /// Answers whether there was time for all of them. `seen` are our panes, where nothing was done since they were seen.
+    fn launch(
+        &self,
+        starts: &[(&Item, &Mode)],
+        seen: Option<Terminals>,
+        secrets: &mut Fetcher<'_>,
+        ledger: &mut Ledger<'_>,
+    ) -> bool {
         if starts.is_empty() {
             return true;
         }
-        let terminals = match self.settled(starts, ledger) {
+        let terminals = match seen.map_or_else(|| self.settled(starts, ledger), Ok) {
             Ok(terminals) => terminals,
             Err(words) => {
                 for (item, _) in starts {
@@ -285,7 +134,7 @@ impl Execution<'_> {
     }
 
     /// Nothing is ended for a restart whose launch could not even be prepared: a secret that fails, a command too long.
-    fn is_ready(&self, item: &Item, secrets: &mut Fetcher, ledger: &mut Ledger<'_>) -> bool {
+    fn is_ready(&self, item: &Item, secrets: &mut Fetcher<'_>, ledger: &mut Ledger<'_>) -> bool {
         let Action::Restart(mode) = &item.action else { return true };
         let Some(session) = self.desired.sessions.get(&item.session) else { return true };
         let record = ledger.recorded.records.get(&item.session).cloned();
@@ -299,6 +148,13 @@ impl Execution<'_> {
             ledger.note(&item.session, &title(item, mode), Some(words.clone()));
         }
         prepared.is_ok()
+    }
+
+    /// Our panes as they were seen, where that is all of them.
+    fn seen(&self, starts: &[(&Item, &Mode)], ledger: &Ledger<'_>) -> Option<Terminals> {
+        let records = starts.iter().filter_map(|(item, _)| ledger.recorded.records.get(&item.session));
+        let sockets = terminals::sockets(records, &self.setup.socket);
+        Terminals::seen(self.observed, &sockets, &ledger.recorded.owner)
     }
 
     /// Our panes, once tmux has noticed the ends of the processes that were just ended.
@@ -324,7 +180,7 @@ impl Execution<'_> {
         item: &Item,
         mode: &Mode,
         terminals: &Terminals,
-        secrets: &mut Fetcher,
+        secrets: &mut Fetcher<'_>,
         ledger: &Ledger<'_>,
     ) -> Result<Opening, String> {
         let session = self.desired.sessions.get(&item.session).ok_or("it is not in the fleet file")?;
@@ -345,13 +201,16 @@ impl Execution<'_> {
                 terminals.new_session(fleet, &session.name, &self.setup.socket)
             }
         };
-        if let (Some(record), Place::Respawn(pane)) = (recorded, &site.place) {
-            ending::keep_lines(self.host, self.store, record, &site.socket, pane);
-        }
         self.workshop(secrets).agent(session, record, mode, site)
     }
 
-    fn open_tabs(&self, items: &[&Item], starts: &[(&Item, &Mode)], secrets: &mut Fetcher, ledger: &mut Ledger<'_>) {
+    fn open_tabs(
+        &self,
+        items: &[&Item],
+        starts: &[(&Item, &Mode)],
+        secrets: &mut Fetcher<'_>,
+        ledger: &mut Ledger<'_>,
+    ) {
         let mut wanted: BTreeSet<(Name, Name)> = BTreeSet::new();
         for item in items {
             if let Action::OpenTab(tab) = &item.action {
@@ -390,7 +249,7 @@ impl Execution<'_> {
         let _ = launch::start(self.host, queue, self.pace(), ledger);
     }
 
-    fn workshop<'s>(&'s self, secrets: &'s mut Fetcher) -> Workshop<'s> {
+    fn workshop<'s, 'f>(&'s self, secrets: &'s mut Fetcher<'f>) -> Workshop<'s, 'f> {
         Workshop {
             host: self.host,
             store: self.store,

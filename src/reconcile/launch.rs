@@ -25,6 +25,8 @@ pub const SLICE: Duration = Duration::from_secs(2);
 const LINES: u32 = 5;
 /// Time between two looks at what is being started: each takes time from what starts.
 const LOOK: Duration = Duration::from_millis(20);
+/// Time between two looks at those of whom the shim has left no word yet: they may have ended before they reached it.
+const CALL: Duration = Duration::from_millis(200);
 
 /// One terminal to start: a session's agent, or one of its tabs.
 #[derive(Debug, Clone)]
@@ -89,7 +91,7 @@ pub struct Pace {
 
 /// Starts all of `queue`, writing each batch's intent down before it is opened. Answers whether there was time for all.
 pub fn start(host: &dyn Host, queue: Vec<Opening>, pace: Pace, ledger: &mut Ledger<'_>) -> bool {
-    Launcher { host, pace, queue: queue.into(), flying: Vec::new(), last: None, ledger }.run()
+    Launcher { host, pace, queue: queue.into(), flying: Vec::new(), last: None, called: None, ledger }.run()
 }
 
 struct Flying {
@@ -108,6 +110,8 @@ struct Launcher<'a, 'b> {
     queue: std::collections::VecDeque<Opening>,
     flying: Vec<Flying>,
     last: Option<Moment>,
+    /// When all that fly were last looked at one by one.
+    called: Option<Moment>,
     ledger: &'a mut Ledger<'b>,
 }
 
@@ -175,6 +179,7 @@ impl Launcher<'_, '_> {
         };
         let table = self.host.table().ok();
         let since = self.host.now();
+        self.called.get_or_insert(since);
         let mut steps = Vec::new();
         for (opening, result) in batch.into_iter().zip(results) {
             match result {
@@ -210,11 +215,13 @@ impl Launcher<'_, '_> {
     /// One look at everything in flight.
     fn look(&mut self) {
         self.find_processes();
-        let keys: BTreeSet<ProcessKey> = self.flying.iter().filter_map(|flying| flying.process).collect();
+        let due = self.due_for_a_look();
+        let keys: BTreeSet<ProcessKey> =
+            self.flying.iter().filter(|flying| due(flying)).filter_map(|flying| flying.process).collect();
         let alive = self.host.wait_gone(&keys, Duration::ZERO);
         let mut steps = Vec::new();
         let host = self.host;
-        self.flying.retain(|flying| match verdict(host, flying, &alive) {
+        self.flying.retain(|flying| match due(flying).then(|| verdict(host, flying, &alive)).flatten() {
             Some(step) => {
                 steps.push((flying.opening.clone(), step));
                 false
@@ -222,6 +229,20 @@ impl Launcher<'_, '_> {
             None => true,
         });
         self.tell(&steps.iter().map(|(opening, step)| (opening, step.clone())).collect::<Vec<_>>());
+    }
+
+    /// Who is worth a look: those of whom the shim has left word, which one listing tells; now and then everybody.
+    fn due_for_a_look(&mut self) -> impl Fn(&Flying) -> bool + use<> {
+        let now = self.host.now();
+        let all = self.called.is_none_or(|called| now.since(&called) >= CALL);
+        if all {
+            self.called = Some(now);
+        }
+        let dir = self.flying.first().and_then(|flying| flying.opening.files.spec.parent());
+        // What cannot be listed tells nothing.
+        let names = dir.filter(|_| !all).and_then(|dir| self.host.list(dir).ok());
+        let names: Option<BTreeSet<String>> = names.map(|names| names.into_iter().collect());
+        move |flying| names.as_ref().is_none_or(|names| flying.opening.files.has_word(names))
     }
 
     /// Looks again for processes of panes that were opened while the process table could not be read.

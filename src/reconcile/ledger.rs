@@ -12,6 +12,7 @@ use crate::state::events::{Event, EventLog, Outcome};
 use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded, TabRecord};
 use crate::state::store::Store;
 
+use super::ending;
 use super::launch::{Opening, Progress, SETTLE, Seat};
 
 /// Between two writings of what launches come to.
@@ -180,6 +181,10 @@ impl<'a> Ledger<'a> {
             match (&opening.tab, step) {
                 (None, Progress::Opened(Seat { opened, process, server })) => {
                     self.terminals.insert(opening.session.clone(), (opening.socket.clone(), opened.session.clone()));
+                    if let Some(text) = &opened.showed {
+                        let before = opening.spec.generation.saturating_sub(1);
+                        ending::keep(self.host, self.store, opening.id, before, text);
+                    }
                     self.change(&opening.session, |record| {
                         if let Some(launch) = record.launches.last_mut() {
                             launch.phase = Phase::Opened;
@@ -218,6 +223,11 @@ impl<'a> Ledger<'a> {
                 }
             }
         }
+    }
+
+    /// Has these records written at the next [`Self::flush`], where nothing writes them before.
+    pub fn owe(&mut self, names: Vec<Name>) {
+        self.unsaved.extend(names);
     }
 
     /// Writes down what [`Self::progress`] booked, many records with one sync: at once when nothing else is `coming`,

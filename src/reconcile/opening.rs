@@ -31,7 +31,7 @@ use super::pass::Setup;
 use super::scopes;
 
 /// What every opening of one pass shares.
-pub struct Workshop<'a> {
+pub struct Workshop<'a, 'f> {
     /// The machine.
     pub host: &'a dyn Host,
     /// The state directory.
@@ -43,7 +43,7 @@ pub struct Workshop<'a> {
     /// This boot.
     pub boot: BootId,
     /// Secrets, each fetched once a pass.
-    pub secrets: &'a mut Fetcher,
+    pub secrets: &'a mut Fetcher<'f>,
 }
 
 /// Where a terminal goes.
@@ -55,7 +55,7 @@ pub struct Site {
     pub place: Place,
 }
 
-impl Workshop<'_> {
+impl Workshop<'_, '_> {
     /// The opening of `session`'s agent; `record` is its record so far, or the tombstone's it comes back from.
     ///
     /// # Errors

@@ -264,6 +264,13 @@ impl<'a> Reconciler<'a> {
             revision: self.setup.revision.clone(),
         };
         let mut ledger = Ledger::new(self.host, &self.store, (recorded, observed.boot.clone()), author, report);
+        // A launch writes its session's record down before it does anything: once is enough.
+        let starts = |name: &Name| {
+            let starts = |item: &&Item| item.session == *name && matches!(item.action, Action::Launch(_));
+            todo.iter().any(starts) && judged.iter().all(|one| one.session != *name)
+        };
+        let (owed, changed): (Vec<Name>, Vec<Name>) = changed.into_iter().partition(starts);
+        ledger.owe(owed);
         let saved = ledger.save(&changed);
         if let (Some(first), Err(words)) = (changed.first(), &saved) {
             ledger.event(first, "record", crate::state::events::Outcome::Failed, Some(words));
@@ -274,8 +281,9 @@ impl<'a> Reconciler<'a> {
         settle(host, store, &judged, saved.is_ok(), &ledger);
         thaw(host, todo, &observed, &mut ledger);
         if !todo.is_empty() {
-            execution.run(todo, &mut Fetcher::new(), &mut ledger);
+            execution.run(todo, &mut Fetcher::new(self.host), &mut ledger);
         }
+        ledger.flush(false);
         let Ledger { done, left, recorded, .. } = ledger;
         Ok(Carried { done, left, recorded, observed })
     }

@@ -85,7 +85,7 @@ impl Reconciler<'_> {
         let executed = |record: &Record, generation: u32| {
             marks.contains(&LaunchFiles::new(&launch_dir, record.id, generation, None).exec)
         };
-        observed.contents = Fetcher::new().contents(desired.sessions.values());
+        observed.contents = Fetcher::new(self.host).contents(desired.sessions.values());
         let before = recorded.records.clone();
         complete(&mut recorded, &observed, desired, &executed);
         let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));

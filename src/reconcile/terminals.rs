@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::host::Host;
 use crate::host::tmux::{Pane, Place, Socket, TmuxError};
+use crate::observe::observed::{Observed, PaneRead, ServerSeen};
 use crate::spec::name::Name;
 use crate::state::record::{OwnerId, Record, SessionId};
 use crate::state::stamp::Stamp;
@@ -42,13 +43,41 @@ impl Terminals {
                 Err(TmuxError::NoServer(_)) => continue,
                 Err(error) => return Err(error),
             };
-            all.names.extend(panes.iter().map(|pane| (socket.clone(), pane.session_name.clone())));
-            all.ours.extend(panes.into_iter().filter_map(|pane| {
-                let stamp = Stamp::read(&pane.stamp).filter(|stamp| stamp.owner == *owner)?;
-                Some(Terminal { socket: socket.clone(), pane, stamp })
-            }));
+            for pane in panes {
+                let stamp = Stamp::read(&pane.stamp).filter(|stamp| stamp.owner == *owner);
+                all.add(socket, pane, stamp);
+            }
         }
         Ok(all)
+    }
+
+    /// Those that a look found on `sockets`; `None` where some may be missing from it, or changed while it was taken.
+    #[must_use]
+    pub fn seen(observed: &Observed, sockets: &BTreeSet<Socket>, owner: &OwnerId) -> Option<Self> {
+        let mut servers = BTreeSet::new();
+        let known = |seen: &ServerSeen| match seen {
+            // By another spelling of its socket its panes would be new.
+            ServerSeen::Up { process } => servers.insert(*process),
+            ServerSeen::Absent => true,
+            ServerSeen::Unknown(_) => false,
+        };
+        let asked = sockets.iter().all(|socket| observed.servers.contains_key(socket));
+        if !asked || !observed.servers.values().all(known) || observed.panes.iter().any(PaneRead::vanishing) {
+            return None;
+        }
+        let mut all = Self::default();
+        for PaneRead { socket, pane, stamp, .. } in &observed.panes {
+            all.add(socket, pane.clone(), stamp.clone().filter(|stamp| stamp.owner == *owner));
+        }
+        Some(all)
+    }
+
+    /// `stamp` is the pane's, where it is ours.
+    fn add(&mut self, socket: &Socket, pane: Pane, stamp: Option<Stamp>) {
+        self.names.insert((socket.clone(), pane.session_name.clone()));
+        if let Some(stamp) = stamp {
+            self.ours.push(Terminal { socket: socket.clone(), pane, stamp });
+        }
     }
 
     /// Those of one session.

@@ -5,7 +5,8 @@
 //! anything fails. So: an exec file and no sentinel means that exec happened; a spec still there means that the shim was
 //! never reached. A launch of a tab has a fourth part in its names: `<session>.<generation>.<tab>.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -77,6 +78,13 @@ impl LaunchFiles {
     /// [`StateError::Disk`]: not known.
     pub fn exec_reached(&self, disk: &dyn Disk) -> Result<bool, StateError> {
         is_there(disk, &self.exec)
+    }
+
+    /// Whether the shim has left word of how far it came among `names`, those of the files in the launch directory.
+    #[must_use]
+    pub fn has_word(&self, names: &BTreeSet<String>) -> bool {
+        let is_there = |path: &Path| path.file_name().and_then(OsStr::to_str).is_some_and(|name| names.contains(name));
+        is_there(&self.exec) || is_there(&self.status)
     }
 
     /// The number of the process that came to its exec, as the shim noted it; `None` where it did not come so far or

@@ -71,6 +71,12 @@ pub fn last(disk: &dyn Disk, path: &Path) -> Option<Holder> {
     serde_json::from_str(&whole).ok()
 }
 
+/// Whether whoever had the lock `path` last has given it back. Leaves the lock alone.
+#[must_use]
+pub fn is_left(disk: &dyn Disk, path: &Path) -> bool {
+    disk.head(path, LEFT.len() as u64).is_ok_and(|head| head == LEFT.as_bytes())
+}
+
 /// Who holds the lock `path` now; none when nobody does, or it cannot be told. Takes it for an instant.
 #[must_use]
 pub fn holder(disk: &dyn Disk, path: &Path) -> Option<Holder> {

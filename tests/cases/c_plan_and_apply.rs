@@ -201,3 +201,17 @@ fn a_saved_plan_is_carried_out_exactly_or_refused() {
     assert_eq!(fleet.starts("a").len(), 1);
     fleet.down();
 }
+
+#[test]
+fn a_plan_of_what_runs_asks_tmux_once() {
+    let fleet = Fleet::new();
+    fleet.agents([agent("a"), agent("b")]);
+    let asked = fleet.path("asked");
+    let counting = fleet.breakable_tmux(&format!("echo \"$*\" >> '{}'", asked.display()));
+    fleet.apply();
+    fs::write(counting, "").expect("our own file");
+    fleet.farhelm(["plan"]).ok().mentions("no changes");
+    let asked = fs::read_to_string(&asked).expect("it asked");
+    assert_eq!(asked.lines().count(), 1, "{asked}");
+    fleet.down();
+}

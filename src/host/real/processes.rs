@@ -38,10 +38,9 @@ impl Processes for Machine {
         let failed = |error: io::Error| ProcessError(format!("/proc: {error}"));
         let page = procfs::page_size();
         let mut processes = BTreeMap::new();
-        let mut buffer = Vec::with_capacity(1024);
         for entry in fs::read_dir("/proc").map_err(failed)? {
             let Some(pid) = entry.map_err(failed)?.file_name().to_str().and_then(number) else { continue };
-            match Stat::read(pid, &mut buffer) {
+            match Stat::read(pid) {
                 Ok(Some(stat)) => {
                     processes.insert(pid, stat.into_process(page));
                 }
@@ -116,7 +115,7 @@ pub(in crate::host) fn boot() -> Result<BootId, ProcessError> {
 
 /// The process with this number as it is now; `None` when there is none.
 pub(in crate::host) fn process(pid: Pid) -> io::Result<Option<Process>> {
-    Ok(Stat::read(pid, &mut Vec::new())?.map(|stat| stat.into_process(procfs::page_size())))
+    Ok(Stat::read(pid)?.map(|stat| stat.into_process(procfs::page_size())))
 }
 
 /// A directory name of `/proc` that is a process number.
@@ -131,7 +130,7 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// The process's `stat`, when it is still this one and runs.
 fn current(key: ProcessKey) -> io::Result<Option<Stat>> {
-    let stat = Stat::read(key.pid, &mut Vec::new())?;
+    let stat = Stat::read(key.pid)?;
     Ok(stat.filter(|stat| stat.start == key.start && !stat.dead()))
 }
 
@@ -223,7 +222,8 @@ fn parse_markers(environ: &[u8]) -> Markers {
 /// A file of `/proc`, or `None` when it is longer than the limit.
 fn read_bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = File::options().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
-    let mut bytes = Vec::new();
+    // Room for what is usual: the kernel does not tell the size, and each smaller read takes as long.
+    let mut bytes = Vec::with_capacity(16 << 10);
     file.take(READ_LIMIT + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= READ_LIMIT).then_some(bytes))
 }

@@ -17,6 +17,7 @@ mod client;
 mod listing;
 mod open;
 mod script;
+mod told;
 
 pub(super) use client::Program;
 use script::Script;

@@ -9,13 +9,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::{MAX_SECRET, Why};
+use crate::host::clock::{Clock, Interrupt};
+
+/// Between two looks at whether the operator has had enough.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Runs `argv` and returns what it printed: no shell, no input, no terminal to ask on, at most `limit` and
-/// [`MAX_SECRET`]. One that is not done by then is killed with its group.
-pub(super) fn output(argv: &[String], limit: Duration) -> Result<Vec<u8>, Why> {
-    let end = Instant::now() + limit;
+/// [`MAX_SECRET`]. One that is not done by then, or when the operator interrupts, is killed with its group.
+pub(super) fn output(argv: &[String], limit: Duration, clock: &dyn Clock) -> Result<Vec<u8>, Why> {
     let mut child = Running(spawn(argv).map_err(system)?);
-    let bytes = collect(&mut child.0, end, limit)?;
+    let bytes = collect(&mut child.0, limit, clock)?;
     let status = child.0.wait().map_err(system)?;
     if status.success() { Ok(bytes) } else { Err(Why::Ended(status.to_string())) }
 }
@@ -54,7 +57,8 @@ impl Drop for Running {
 }
 
 /// All that `child` prints until it ends. What it leaves behind may hold the pipe open for ever, and is not waited for.
-fn collect(child: &mut Child, end: Instant, limit: Duration) -> Result<Vec<u8>, Why> {
+fn collect(child: &mut Child, limit: Duration, clock: &dyn Clock) -> Result<Vec<u8>, Why> {
+    let end = Instant::now() + limit;
     let ended = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(system)?;
     let Some(mut pipe) = child.stdout.take() else { return Ok(Vec::new()) };
     let mut bytes = Vec::new();
@@ -65,11 +69,15 @@ fn collect(child: &mut Child, end: Instant, limit: Duration) -> Result<Vec<u8>, 
         // A closed pipe is always readable: only the end of the process is left to wait for.
         let watched = if open { &mut polled[..] } else { &mut polled[..1] };
         let left = end.saturating_duration_since(Instant::now());
-        let left =
-            Timespec { tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
-        match poll(watched, Some(&left)) {
-            Ok(0) => return Err(Why::TimedOut(limit)),
-            Err(rustix::io::Errno::INTR) => continue,
+        if left.is_zero() {
+            return Err(Why::TimedOut(limit));
+        }
+        if clock.interrupt() != Interrupt::None {
+            return Err(Why::Interrupted);
+        }
+        let glance = Timespec { tv_sec: 0, tv_nsec: left.min(GLANCE).subsec_nanos().into() };
+        match poll(watched, Some(&glance)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
             answer => answer.map_err(system)?,
         };
         let readable = open && !polled[1].revents().is_empty();

@@ -3,6 +3,26 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::*;
+use crate::host::clock::{Interrupt, Moment};
+
+/// An operator who waits, or does not.
+struct Operator(Interrupt);
+
+impl Clock for Operator {
+    fn now(&self) -> Moment {
+        Moment { boot_ms: 0, wall_ms: 0 }
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.0
+    }
+}
+
+const PATIENT: Operator = Operator(Interrupt::None);
 
 fn file(path: PathBuf) -> SecretRef {
     SecretRef::File { path, restart_on_change: false }
@@ -13,7 +33,7 @@ fn command(script: &str) -> SecretRef {
 }
 
 fn fetch(reference: &SecretRef) -> Result<String, Why> {
-    Fetcher::new().fetch(reference).map(|secret| secret.expose().to_owned())
+    Fetcher::new(&PATIENT).fetch(reference).map(|secret| secret.expose().to_owned())
 }
 
 fn runs(pid: &str) -> bool {
@@ -107,7 +127,7 @@ fn a_command_that_does_not_end_is_killed_with_its_group() {
     let dir = tempfile::tempdir().unwrap();
     let pids = dir.path().join("pids");
     let script = format!("sleep 1000 & echo $$ $! > {}; wait", pids.display());
-    let mut fetcher = Fetcher { time_limit: Duration::from_millis(1500), ..Fetcher::default() };
+    let mut fetcher = Fetcher { time_limit: Duration::from_millis(1500), ..Fetcher::new(&PATIENT) };
     let error = fetcher.fetch(&command(&script)).unwrap_err();
     assert_eq!(error, Why::TimedOut(Duration::from_millis(1500)));
     let pids = fs::read_to_string(pids).unwrap();
@@ -116,6 +136,14 @@ fn a_command_that_does_not_end_is_killed_with_its_group() {
         assert!(Instant::now() < end);
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_command_is_not_waited_for_after_an_interrupt() {
+    let begun = Instant::now();
+    let answer = Fetcher::new(&Operator(Interrupt::Finish)).fetch(&command("exec sleep 1000"));
+    assert_eq!(answer.err(), Some(Why::Interrupted));
+    assert!(begun.elapsed() < TIME_LIMIT);
 }
 
 #[test]
@@ -137,7 +165,7 @@ fn a_daemon_that_keeps_the_output_open_is_not_waited_for() {
 fn a_reference_is_fetched_once_even_when_it_fails() {
     let dir = tempfile::tempdir().unwrap();
     let count = dir.path().join("count");
-    let mut fetcher = Fetcher::new();
+    let mut fetcher = Fetcher::new(&PATIENT);
     for status in [0, 1] {
         let reference = command(&format!("echo x >> {}; exit {status}", count.display()));
         assert_eq!(fetcher.fetch(&reference), fetcher.fetch(&reference));

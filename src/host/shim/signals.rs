@@ -6,7 +6,6 @@
 //! been seen to send one to a session that has only just begun.
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use tokio::runtime::{Builder, Runtime};
@@ -61,8 +60,14 @@ impl Signals {
     /// The signal that has asked for an end until now, if any.
     pub(super) fn ending(&mut self) -> Option<Signal> {
         let Self { runtime, inbox } = self;
-        // A moment's sleep lets the runtime look at what has arrived.
-        runtime.block_on(async { tokio::time::timeout(Duration::from_millis(1), inbox.ending()).await.ok() })
+        runtime.block_on(async {
+            tokio::select! {
+                biased;
+                signal = inbox.ending() => Some(signal),
+                // The runtime looks at what has arrived before it comes back to whoever yields.
+                () = tokio::task::yield_now() => None,
+            }
+        })
     }
 }
 

@@ -163,7 +163,8 @@ impl Machine {
             self.check_opened(process);
             self.begin_shim(process);
         }
-        Ok(Opened { pane: key, session: TmuxSession(format!("${session}")), pid: process.pid, server: pid })
+        let showed = respawned.then(|| format!("the last line of {key}\n"));
+        Ok(Opened { pane: key, session: TmuxSession(format!("${session}")), pid: process.pid, server: pid, showed })
     }
 
     /// Notes a violation when farhelm touches a pane it did not open.

@@ -105,6 +105,7 @@ impl World {
                 sessions: BTreeMap::new(),
                 foreign: BTreeMap::new(),
                 dirs: BTreeMap::new(),
+                panes: Vec::new(),
                 contents: BTreeMap::new(),
                 unmanaged: BTreeMap::new(),
             },

@@ -22,7 +22,7 @@ fn carry_out(bed: &Bed, wanted: impl Fn(&Item) -> bool, meanwhile: impl FnOnce(&
     let mut ledger = Ledger::new(&bed.world, reconciler.store(), books, author, &mut report);
     let (host, store, setup) = (&bed.world, reconciler.store(), &bed.setup);
     let execution = Execution { host, store, setup, desired: &bed.desired, observed: &observed };
-    execution.run(&todo, &mut Fetcher::new(), &mut ledger);
+    execution.run(&todo, &mut Fetcher::new(&bed.world), &mut ledger);
     let done = ledger.done;
     bed.world.finish();
     done

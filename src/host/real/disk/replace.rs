@@ -19,6 +19,9 @@ use crate::host::disk::DiskError;
 /// Most files at a time.
 const PARALLEL: usize = 16;
 
+/// Most files open at once: far below the usual limit of 1,024.
+const OPEN: usize = 256;
+
 /// Ends the names of files not yet in their place; a killed farhelm leaves some behind.
 const UNFINISHED: &str = ".unfinished";
 
@@ -30,12 +33,14 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 /// A file written beside its place.
 type Written<'a> = (&'a Path, NamedTempFile);
 
-/// Replaces all of `files`, or, where writing fails, none.
+/// Replaces all of `files`, or, where writing fails, none; of more than [`OPEN`] all of each so many, or none.
 pub(super) fn all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), DiskError> {
-    let written = files.iter().map(|(path, bytes)| write(path, bytes)).collect::<Result<Vec<_>, _>>()?;
-    each(&written, |_, file| file.as_file().sync_data())?;
-    // Setting the old file free is what takes time here.
-    each(&written, |path, file| fs::rename(file.path(), path))?;
+    for files in files.chunks(OPEN) {
+        let written = files.iter().map(|(path, bytes)| write(path, bytes)).collect::<Result<Vec<_>, _>>()?;
+        each(&written, |_, file| file.as_file().sync_data())?;
+        // Setting the old file free is what takes time here.
+        each(&written, |path, file| fs::rename(file.path(), path))?;
+    }
     let dirs: BTreeSet<&Path> = files.iter().map(|(path, _)| parent(path)).collect();
     dirs.into_iter().try_for_each(|dir| {
         File::open(dir).and_then(|opened| opened.sync_all()).map_err(|error| fault("sync", dir, &error))

@@ -1,5 +1,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use rustix::process::{Resource, Rlimit};
+
 use super::*;
 use crate::host::real::testing::machine;
 
@@ -38,6 +40,24 @@ fn a_failed_write_replaces_nothing_and_names_the_file() {
     assert_eq!((error.fault, error.path), (DiskFault::Missing, bad));
     assert_eq!(fs::read(&good).unwrap(), b"old");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+/// The limit is a process's, and so a child has it: this very test program again.
+#[test]
+fn more_files_are_replaced_at_once_than_may_be_open() {
+    const CHILD: &str = "FARHELM_TEST_FEW_FILES_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
+        rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(400), maximum }).unwrap();
+        let dir = dir();
+        let file = |number: usize| (dir.path().join(number.to_string()), b"new".to_vec());
+        machine().replace(&(0..500).map(file).collect::<Vec<_>>()).unwrap();
+        return assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 500);
+    }
+    let name = "host::real::disk::tests::more_files_are_replaced_at_once_than_may_be_open";
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = child.args(["--exact", name]).env(CHILD, "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]

@@ -9,6 +9,9 @@ use crate::host::process::{Pid, Process, ProcessKey};
 /// `PF_KTHREAD` of the flags field.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
+/// More than the longest line, in bytes: 52 numbers of at most 20 digits, and a name of 64 bytes at most.
+const LINE: usize = 2048;
+
 /// The fields farhelm reads, as `proc_pid_stat(5)` numbers them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stat {
@@ -31,16 +34,16 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Reads a process's line; `None` when there is no such process. `buffer` is only there to be used again.
-    pub(super) fn read(pid: Pid, buffer: &mut Vec<u8>) -> io::Result<Option<Self>> {
-        buffer.clear();
-        let read = File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read_to_end(buffer));
-        match read {
-            Ok(_) => {}
+    /// Reads a process's line; `None` when there is no such process.
+    pub(super) fn read(pid: Pid) -> io::Result<Option<Self>> {
+        // The kernel gives the whole line at once, and the table has one of every process: three calls each.
+        let mut line = [0; LINE];
+        let read = match File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)) {
+            Ok(read) => read,
             Err(error) if is_gone(&error) => return Ok(None),
             Err(error) => return Err(error),
-        }
-        let parsed = Self::parse(buffer).filter(|stat| stat.pid == pid);
+        };
+        let parsed = Self::parse(&line[..read]).filter(|stat| stat.pid == pid);
         parsed.map(Some).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a line of process status"))
     }
 

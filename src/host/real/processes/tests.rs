@@ -29,7 +29,7 @@ fn sleeper() -> Guarded {
 
 fn key(child: &Child) -> ProcessKey {
     let pid = child.id().cast_signed();
-    ProcessKey { pid, start: Stat::read(pid, &mut Vec::new()).unwrap().unwrap().start }
+    ProcessKey { pid, start: Stat::read(pid).unwrap().unwrap().start }
 }
 
 fn keys(children: &[Guarded]) -> BTreeSet<ProcessKey> {

@@ -17,12 +17,10 @@ use sha2::{Digest, Sha256};
 use super::super::command::Output;
 use super::super::{Machine, clock};
 use super::script::{Script, check_name, check_pane, check_session, check_stamp, literal_format};
+use super::told::{self, Told};
 use super::{complaints, failure};
 use crate::host::scope::{ScopeSupport, Scopes};
 use crate::host::tmux::{OpenPane, Opened, PaneId, Panes, Place, Socket, Tmux, TmuxError};
-
-/// Starts the lines that name what was made.
-const MADE: &str = "farhelm-made";
 
 /// How long a server that is going away on the same socket is waited for.
 const OLD_SERVER: Duration = Duration::from_secs(5);
@@ -40,17 +38,19 @@ pub(super) fn open(
     let refused: Vec<Option<String>> = requests.iter().map(|request| check(request).err()).collect();
     let valid = || (0..requests.len()).filter(|index| refused[*index].is_none());
     let nonce = uuid::Uuid::new_v4().simple().to_string();
+    let nonces: BTreeMap<usize, String> = valid().map(|index| (index, format!("{nonce}-{index}"))).collect();
     let mut script = Script::default();
-    for index in valid() {
-        request_line(&mut script, &requests[index], index, &format!("{nonce}-{index}"));
+    for (index, nonce) in &nonces {
+        request_line(&mut script, &requests[*index], *index, nonce);
     }
-    let (mut made, output) = if script.is_empty() { (BTreeMap::new(), None) } else { run(machine, socket, &script)? };
+    let (told, output) = if script.is_empty() { Default::default() } else { run(machine, socket, &script, &nonces)? };
+    let Told { mut made, mut showed } = told;
     let listed = if made.is_empty() { None } else { Some(machine.panes(socket)?) };
     let mut opened = BTreeMap::new();
     if let Some(listed) = &listed {
         opened.extend(valid().filter_map(|index| {
-            let pane = read_back(listed, made.get(&index)?, &requests[index])?;
-            Some((index, pane))
+            let opened = read_back(listed, made.get(&index)?, &requests[index])?;
+            Some((index, Opened { showed: showed.remove(&index), ..opened }))
         }));
         made.retain(|index, _| !opened.contains_key(index) && !matches!(requests[*index].place, Place::Respawn(_)));
         // What was made and is not marked as ours would be nobody's.
@@ -93,7 +93,7 @@ fn check(request: &OpenPane) -> Result<(), String> {
 fn request_line(script: &mut Script, request: &OpenPane, index: usize, nonce: &str) {
     let dir = literal_format(request.dir.as_os_str().as_bytes());
     let window = literal_format(request.window.as_bytes());
-    let made = format!("{MADE} {index} #{{pane_id}}");
+    let made = told::made(index);
     let target = match &request.place {
         Place::NewSession(name) => {
             let words: [&[u8]; 15] = [
@@ -138,6 +138,7 @@ fn request_line(script: &mut Script, request: &OpenPane, index: usize, nonce: &s
             format!("{target}={nonce}")
         }
         Place::Respawn(pane) => {
+            told::show(script, pane, index, nonce);
             let words: [&[u8]; 5] = [b"respawn-pane", b"-t", pane.0.as_bytes(), b"-c", &dir];
             script.command(words.into_iter().chain(command(&request.argv)));
             pane.0.clone()
@@ -161,21 +162,24 @@ fn command(argv: &[String]) -> impl Iterator<Item = &[u8]> {
     prefix.iter().copied().chain(argv.iter().map(String::as_bytes))
 }
 
-type Made = BTreeMap<usize, PaneId>;
-
 /// Runs the script, on a new server where there is none.
-fn run(machine: &Machine, socket: &Socket, script: &Script) -> Result<(Made, Option<Output>), TmuxError> {
+fn run(
+    machine: &Machine,
+    socket: &Socket,
+    script: &Script,
+    nonces: &BTreeMap<usize, String>,
+) -> Result<(Told, Option<Output>), TmuxError> {
     let limit = Instant::now() + OLD_SERVER;
     loop {
         let output = match machine.call(socket, &["source-file", "-"], Some(script)) {
             Err(TmuxError::NoServer(_)) => start(machine, socket, script)?,
             other => other?,
         };
-        let made = made(&output);
+        let told = told::read(&output, nonces);
         if !complaints(&output).iter().any(|line| EXITED.contains(&line.as_str())) {
-            return Ok((made, Some(output)));
+            return Ok((told, Some(output)));
         }
-        if !made.is_empty() {
+        if !told.made.is_empty() {
             return Err(TmuxError::Failed("its server ended while panes were being opened".to_owned()));
         }
         // A server that was told to end answers like this until it has; nothing was run.
@@ -200,7 +204,7 @@ fn start(machine: &Machine, socket: &Socket, script: &Script) -> Result<Output, 
         scoped.extend([format!("--unit={}", scope(socket)).into(), "--".into()]);
         scoped.extend(argv.iter().cloned());
         let output = machine.call_argv(socket, &scoped, Some(script))?;
-        if output.status.success() || !made(&output).is_empty() {
+        if output.status.success() || !output.stdout.is_empty() {
             return Ok(output);
         }
     }
@@ -217,19 +221,6 @@ fn scope(socket: &Socket) -> String {
     format!("farhelm-tmux-{hash:016x}.scope")
 }
 
-/// The panes that the script reports to have made, by request.
-fn made(output: &Output) -> Made {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .filter_map(|line| {
-            let (index, pane) = line.strip_prefix(MADE)?.trim_start().split_once(' ')?;
-            let pane = PaneId(pane.to_owned());
-            check_pane(&pane).ok()?;
-            Some((index.parse().ok()?, pane))
-        })
-        .collect()
-}
-
 /// The pane as listed, when it carries the request's stamp.
 fn read_back(listed: &Panes, id: &PaneId, request: &OpenPane) -> Option<Opened> {
     let pane = listed.panes.iter().find(|pane| pane.id == *id)?;
@@ -239,6 +230,7 @@ fn read_back(listed: &Panes, id: &PaneId, request: &OpenPane) -> Option<Opened> 
         session: pane.session.clone(),
         pid: pane.pid,
         server: listed.server,
+        showed: None,
     })
 }
 

@@ -203,3 +203,18 @@ fn several_openers_of_a_cold_socket_share_one_server() {
     });
     assert_eq!((servers.len(), tmux.listed().len()), (1, 6));
 }
+
+#[test]
+fn what_a_pane_showed_is_told_when_it_is_used_again_and_passes_for_nothing_else() {
+    let tmux = TestTmux::new();
+    let mut first = request(session("one"), "a");
+    let forged = "echo farhelm-made 0 %99; echo farhelm-showed 0 1; echo 'the last words'";
+    first.argv = ["sh", "-c", forged].map(str::to_owned).to_vec();
+    let one = tmux.opened(&[first])[0].clone();
+    eventually("it ended", || tmux.pane(&one.pane).end.is_some());
+    assert_eq!(one.showed, None);
+    let again = tmux.opened(&[request(Place::Respawn(one.pane.clone()), "a")])[0].clone();
+    assert_eq!(again.pane, one.pane);
+    let showed = again.showed.expect("it is told");
+    assert!(showed.starts_with("farhelm-made 0 %99\nfarhelm-showed 0 1\nthe last words"), "{showed}");
+}
