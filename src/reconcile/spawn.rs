@@ -214,13 +214,7 @@ impl Reconciler<'_> {
         Ok(strange)
     }
 
-    fn end(
-        &self,
-        desired: &Desired,
-        children: &mut Children,
-        names: &[Name],
-        words: &str,
-    ) -> Result<(), StateError> {
+    fn end(&self, desired: &Desired, children: &mut Children, names: &[Name], words: &str) -> Result<(), StateError> {
         children.end(End::Dismissed, self.host.now().wall_ms, |child| names.contains(&child.name));
         self.save(desired, children)?;
         for name in names {
@@ -261,7 +255,8 @@ impl Reconciler<'_> {
     pub fn who(&self, desired: &Desired, who: &Credentials) -> Result<Who, SpawnError> {
         let family = self.family(desired, who)?;
         let Family { whole, parent, .. } = &family;
-        let children = family.with_case(0, |case| case.names_of(parent.id));
+        let (children, taken) =
+            family.with_case(0, |case| (case.names_of(parent.id), case.taking_room(parent.id).len()));
         let depth = family.children.get(&parent.name).map_or(1, |child| child.depth.saturating_add(1));
         let open = depth <= whole.spawn.max_depth && whole.sessions.contains_key(&parent.name);
         let profiles = whole.spawn.templates.keys().filter(|_| open).cloned();
@@ -273,7 +268,7 @@ impl Reconciler<'_> {
             dir: parent.dir.canonical.clone(),
             parent: whole.sessions.get(&parent.name).and_then(|session| session.parent.clone()),
             may_spawn: profiles.collect(),
-            room: if open { whole.spawn.max_children.saturating_sub(children.len()) } else { 0 },
+            room: if open { whole.spawn.max_children.saturating_sub(taken) } else { 0 },
             children,
         })
     }

@@ -55,6 +55,7 @@ enum Came {
     Given(Granted),
     Done,
     Refused(Refusal),
+    #[expect(dead_code, reason = "for the trace")]
     Failed(String),
     Killed,
     Panicked(String),
@@ -87,7 +88,13 @@ impl Asking {
     /// The requests of a seed; none where nobody asks.
     pub fn of(seed: u64) -> Option<Self> {
         let random = Random::new(seed.wrapping_mul(31).wrapping_add(7));
-        seed.is_multiple_of(SHARE).then(|| Self { random, family: Family::default(), asked: Vec::new(), keys: 0, kills: true })
+        seed.is_multiple_of(SHARE).then(|| Self {
+            random,
+            family: Family::default(),
+            asked: Vec::new(),
+            keys: 0,
+            kills: true,
+        })
     }
 
     /// Lets the fleet allow something.
@@ -189,7 +196,8 @@ impl Asking {
         self.keys += 1;
         let named = random.chance(150);
         let kid = format!("kid-{}", random.below(4));
-        let named = named.then(|| if random.chance(300) { name(random.pick(&NAMES).unwrap_or(&"api")) } else { name(&kid) });
+        let named =
+            named.then(|| if random.chance(300) { name(random.pick(&NAMES).unwrap_or(&"api")) } else { name(&kid) });
         Ask {
             profile: name(random.pick(&PROFILES).expect("there are profiles")),
             dir: random.pick(&dirs()).cloned().unwrap_or_else(|| PathBuf::from("/home/u/api")),
@@ -229,7 +237,11 @@ impl Asking {
         let applied = || kept::of_fleet(world, &farhelm::state::layout::Layout::new(fleet::state_dir()), &name("sim"));
         let early = match early {
             Some(early) => early,
-            None => applied().ok().flatten().and_then(|kept| forbidden(&kept.desired)),
+            // Without it nothing is granted.
+            None => match applied() {
+                Ok(Some(kept)) => forbidden(&kept.desired),
+                _ => Some("no fleet was applied"),
+            },
         };
         let came = catch_unwind(AssertUnwindSafe(|| match watch {
             Some(watch) => {
@@ -305,7 +317,8 @@ impl Asking {
                         | Refusal::Left(_)
                         | Refusal::Children { .. }
                 );
-                let lost = place.history.forgetful && matches!(refusal, Refusal::WrongToken(_) | Refusal::UnknownSession(_));
+                let lost =
+                    place.history.forgetful && matches!(refusal, Refusal::WrongToken(_) | Refusal::UnknownSession(_));
                 if !may && !lost {
                     world.violated(format!("a request was refused without a cause: {}", refusal.code()));
                 }
@@ -343,12 +356,7 @@ fn selection(wish: &Wish, came: &Came) -> Selection {
 }
 
 /// As the `watch` does it.
-fn of_watch(
-    world: &World,
-    watch: &mut Watch<'_>,
-    asker: Option<&Asker>,
-    wish: &Wish,
-) -> Result<Came, SpawnError> {
+fn of_watch(world: &World, watch: &mut Watch<'_>, asker: Option<&Asker>, wish: &Wish) -> Result<Came, SpawnError> {
     match wish {
         Wish::Spawn(ask) => watch.spawn(&credentials(asker), ask).map(Came::Given),
         Wish::Dismiss(names) => watch.dismiss(&credentials(asker), names).map(|()| Came::Done),
@@ -368,12 +376,7 @@ fn of_operator(world: &World, files: &Desired, wish: &Wish) -> Result<Came, Spaw
 }
 
 /// As the verb does it by itself; `judged` becomes the fleet it goes by.
-fn of_verb(
-    world: &World,
-    judged: &mut Desired,
-    asker: Option<&Asker>,
-    wish: &Wish,
-) -> Result<Came, SpawnError> {
+fn of_verb(world: &World, judged: &mut Desired, asker: Option<&Asker>, wish: &Wish) -> Result<Came, SpawnError> {
     let setup = setup("spawn", true, asker.map(|asker| asker.session));
     let reconciler = Reconciler::new(world, &setup)?;
     let who = credentials(asker);

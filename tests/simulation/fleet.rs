@@ -7,7 +7,8 @@ use std::time::Duration;
 use farhelm::agents::catalogue::builtin;
 use farhelm::agents::kind::{ChoiceForm, ChoiceForms, ConversationForms, Kind, PromptForm};
 use farhelm::config::desired::{
-    BeforeLaunch, Choices, Desired, Dir, EnvValue, OnLost, Policy, Restart, RestartWhen, Session, Spawn, Tab, UpdateWhen,
+    BeforeLaunch, Choices, Desired, Dir, EnvValue, OnLost, Policy, Restart, RestartWhen, Session, Spawn, Tab,
+    UpdateWhen,
 };
 use farhelm::host::sim::random::Random;
 use farhelm::host::sim::{MISSING, PROGRAMS};

@@ -170,7 +170,11 @@ impl Schedule {
             now: self.random.chance(300),
             take_over: self.random.chance(50),
             fresh: again.is_some() && self.random.chance(200),
-            allow_fresh: self.random.chance(60).then(|| self.random.pick(&names).cloned().map(|name| globs(&[name]))).flatten(),
+            allow_fresh: self
+                .random
+                .chance(60)
+                .then(|| self.random.pick(&names).cloned().map(|name| globs(&[name])))
+                .flatten(),
             again: again.into_iter().collect(),
             ..Request::default()
         }

@@ -166,9 +166,11 @@ impl<'a> Desk<'a> {
                 Ok(Granted::Before(child)) => Answer::Known(child.name),
                 Err(error) => refusal(&error),
             }),
-            Ask::Dismiss { who, names } => {
-                Some(watch.dismiss(&who.of_process(process), &names).map_or_else(|error| refusal(&error), |()| Answer::Dismissed))
-            }
+            Ask::Dismiss { who, names } => Some(
+                watch
+                    .dismiss(&who.of_process(process), &names)
+                    .map_or_else(|error| refusal(&error), |()| Answer::Dismissed),
+            ),
             Ask::Who(who) => {
                 Some(watch.who(&who).map_or_else(|error| refusal(&error), |who| Answer::Who(Box::new(who))))
             }

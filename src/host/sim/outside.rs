@@ -303,7 +303,10 @@ impl World {
     pub fn tokens(&self) -> BTreeMap<String, String> {
         let machine = self.machine.borrow();
         let alive = machine.table.all().filter(|p| p.agent && !p.zombie).filter_map(|p| p.origin.as_ref());
-        alive.filter_map(|origin| machine.tokens.get_key_value(&origin.session)).map(|(s, t)| (s.clone(), t.clone())).collect()
+        alive
+            .filter_map(|origin| machine.tokens.get_key_value(&origin.session))
+            .map(|(s, t)| (s.clone(), t.clone()))
+            .collect()
     }
 
     /// The sessions of which any process that farhelm could know is alive.

@@ -97,6 +97,19 @@ fn a_parent_has_no_more_children_at_once_than_allowed() {
 }
 
 #[test]
+fn a_child_whose_profile_is_not_allowed_at_present_takes_its_room_until_it_has_gone() {
+    let mut world = World::new();
+    world.grant(&api(), &ask());
+    world.grant(&api(), &ask());
+    let helper = world.fleet.spawn.templates.remove("helper").unwrap();
+    let plain = Ask { profile: name("plain"), ..ask() };
+    assert_eq!(world.judge(&api(), &plain).unwrap_err().code(), "max-children", "they would be four when it is again");
+    world.children.end(End::Reaped, 0, |_| true);
+    assert!(world.judge(&api(), &plain).is_ok());
+    world.fleet.spawn.templates.insert(name("helper"), helper);
+}
+
+#[test]
 fn children_may_have_children_only_as_deep_as_allowed() {
     let mut world = World::new();
     let child = world.grant(&api(), &ask());
