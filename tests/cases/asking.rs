@@ -116,7 +116,12 @@ fn a_guest_that_asks_without_end_keeps_nobody_from_being_heard_and_the_fleet_fro
     let mut hello = String::new();
     answers.read_line(&mut hello).expect("it says who it is");
     let hung_up = flood.try_clone().expect("a second handle");
-    let requests = "{\"protocol\": 1, \"ask\": \"status\"}\n".repeat(2_000);
+    // Each takes a look at all that is recorded: they come faster than they are answered.
+    let own = |name: &str| boss.environment[name].as_str();
+    let who = serde_json::json!({"session": own("FARHELM_SESSION_ID"), "token": own("FARHELM_SESSION_TOKEN")});
+    let request = |ask: &Value| serde_json::json!({"protocol": 1, "ask": ask}).to_string() + "\n";
+    flood.write_all(request(&"status".into()).as_bytes()).expect("it hears");
+    let requests = request(&serde_json::json!({"who": who})).repeat(2_000);
     let asking = std::thread::spawn(move || while flood.write_all(requests.as_bytes()).is_ok() {});
     let reading = std::thread::spawn(move || std::io::copy(&mut answers, &mut std::io::sink()));
     inside(&fleet, &boss, &["whoami"]).ok();
