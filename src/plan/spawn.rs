@@ -294,9 +294,9 @@ impl Case<'_> {
     }
 
     fn name(&self, parent: &Parent, ask: &Ask) -> Result<Name, Refusal> {
-        let taken = |name: &Name| {
-            self.fleet.sessions.contains_key(name) || self.children.get(name).is_some() || (self.recorded)(name)
-        };
+        // What the files say was called so takes that name's place, whoever has it.
+        let taken =
+            |name: &Name| self.fleet.declares(name) || self.children.get(name).is_some() || (self.recorded)(name);
         match &ask.name {
             Some(name) if taken(name) => Err(Refusal::Taken(name.clone())),
             Some(name) if (self.buried)(name) => Err(Refusal::Buried(name.clone())),

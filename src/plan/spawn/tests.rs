@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::agents::kind::{Kind, PromptForm};
-use crate::config::desired::Spawn;
+use crate::config::desired::{Session, Spawn};
 use crate::plan::tests::world::{kind, session};
 use crate::state::children::{End, Ended};
 
@@ -151,6 +151,9 @@ fn a_name_that_is_used_or_whose_conversation_would_come_back_is_refused() {
     let mut world = World::new();
     let named = |text: &str| Ask { name: Some(name(text)), ..ask() };
     assert_eq!(world.judge(&api(), &named("api")), Err(Refusal::Taken(name("api"))));
+    let moved = Session { moved_from: Some(name("gate")), ..session("web", "claude") };
+    world.fleet.sessions.insert(name("web"), moved);
+    assert_eq!(world.judge(&api(), &named("gate")), Err(Refusal::Taken(name("gate"))), "the files would take it over");
     world.recorded.insert(name("left"));
     assert_eq!(world.judge(&api(), &named("left")), Err(Refusal::Taken(name("left"))));
     world.buried.insert(name("old"));
