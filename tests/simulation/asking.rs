@@ -23,7 +23,7 @@ use crate::memory;
 use crate::schedule::globs;
 
 /// In one schedule of so many agents ask.
-const SHARE: u64 = 5;
+const SHARE: u64 = 15;
 
 const NOBODY: SessionId = SessionId(uuid::Uuid::nil());
 
