@@ -7,6 +7,10 @@
 
 #[path = "simulation/apply.rs"]
 mod apply;
+#[path = "simulation/asking.rs"]
+mod asking;
+#[path = "simulation/family.rs"]
+mod family;
 #[path = "simulation/fleet.rs"]
 mod fleet;
 #[path = "simulation/invariants.rs"]

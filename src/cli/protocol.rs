@@ -83,6 +83,8 @@ pub enum Answer {
     Event(Box<Event>),
     /// To [`Ask::Spawn`]: granted. What comes of it follows.
     Spawned(Name),
+    /// To [`Ask::Spawn`]: it was granted for the same request before. Nothing follows.
+    Known(Name),
     /// To [`Ask::Spawn`], after [`Answer::Spawned`]: it was launched, or was not.
     Done(Done),
     /// To [`Ask::Spawn`], after [`Answer::Spawned`]: it waits, and for what.

@@ -105,11 +105,17 @@ pub fn spawn(context: &Context, args: &Spawn) -> Result<Exit, CliError> {
             launch(context, reconciler, desired, &granted)
         });
     };
-    let Answer::Spawned(name) = inside.answer(&mut resident)? else {
-        return Err(CliError::Other("the watch of this fleet answered something else".to_owned()));
-    };
-    context.output.data(name.as_str())?;
-    follow(&inside, &mut resident, &name)
+    match inside.answer(&mut resident)? {
+        Answer::Spawned(name) => {
+            context.output.data(name.as_str())?;
+            follow(&inside, &mut resident, &name)
+        }
+        Answer::Known(name) => {
+            context.output.data(name.as_str())?;
+            Ok(Exit::Ok)
+        }
+        _ => Err(CliError::Other("the watch of this fleet answered something else".to_owned())),
+    }
 }
 
 /// Launches what was granted, as nobody else does.
@@ -150,7 +156,7 @@ fn follow(inside: &Inside<'_>, resident: &mut Resident, name: &Name) -> Result<E
             }
         },
         Ok(Some(Answer::Held(words))) => {
-            output.message(&format!("{name} is not launched yet: {}", visible(&words)));
+            output.message(&format!("{name} is granted, and not launched yet: {}", visible(&words)));
             Ok(Exit::Ok)
         }
         Ok(_) | Err(_) => {

@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &args::Status) -> Result<Exit, CliError> {
     loop {
         let found = look(context, &machine, args)?;
         if !args.watch {
-            print(context, args, &found)?;
+            print(context, args, &found, "")?;
             let well = found.overview.sessions.iter().all(|one| one.sync == Sync::InSync && is_well(one.health));
             return Ok(if args.health && !(well && found.overview.unfit.is_none()) { Exit::Error } else { Exit::Ok });
         }
@@ -115,14 +115,13 @@ fn renew(context: &Context, args: &args::Status, shown: &mut Option<Overview>, f
         return Ok(());
     }
     *shown = Some(found.overview.clone());
-    if std::io::stdout().is_terminal() && !args.json {
-        // Home, and everything below it cleared.
-        context.output.data("\x1b[H\x1b[J")?;
-    }
-    print(context, args, found)
+    // Home, and everything below it cleared.
+    let clear = if std::io::stdout().is_terminal() { "\x1b[H\x1b[J" } else { "" };
+    print(context, args, found, clear)
 }
 
-fn print(context: &Context, args: &args::Status, found: &Found) -> Result<(), CliError> {
+/// Prints what is found; `before` is for people alone.
+fn print(context: &Context, args: &args::Status, found: &Found, before: &str) -> Result<(), CliError> {
     let Found { overview, watch, .. } = found;
     if args.json {
         let mut document = serde_json::to_value(overview).map_err(|error| CliError::Other(error.to_string()))?;
@@ -133,7 +132,7 @@ fn print(context: &Context, args: &args::Status, found: &Found) -> Result<(), Cl
     let mut parts = vec![format!("fleet {}", overview.fleet.as_ref().map_or("?", |fleet| fleet.as_str()))];
     parts.extend(overview.revision.as_ref().map(|revision| format!("at {}", visible(revision))));
     parts.extend(watch.as_ref().map(|holder| format!("kept by watch (pid {})", holder.pid)));
-    context.output.data(&format!("{}\n{}", parts.join(" · "), rows(&overview.sessions)))
+    context.output.data(&format!("{before}{}\n{}", parts.join(" · "), rows(&overview.sessions)))
 }
 
 /// The fleet as its files say or, where those cannot be used, as `watch` last read it; and then what is wrong.

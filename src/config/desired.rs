@@ -36,6 +36,14 @@ pub struct Desired {
     pub departed: BTreeMap<Name, Departure>,
 }
 
+impl Desired {
+    /// Whether it has a session of this name, or one that was called so.
+    #[must_use]
+    pub fn declares(&self, name: &Name) -> bool {
+        self.sessions.contains_key(name) || self.sessions.values().any(|s| s.moved_from.as_ref() == Some(name))
+    }
+}
+
 /// What agents may ask for (`policy.spawn`). By default nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spawn {

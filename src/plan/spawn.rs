@@ -276,23 +276,27 @@ impl Case<'_> {
         prompt_fault(prompt).map_or(Ok(()), |fault| Err(Refusal::Prompt(fault)))
     }
 
-    /// Those that were dismissed and are not gone yet take their room, too.
     fn room(&self, parent: &Parent) -> Result<(), Refusal> {
-        let (limit, mut names) = (self.fleet.spawn.max_children, self.names_of(parent.id));
-        let ended = self.children.children.iter().filter(|child| child.parent_id == parent.id && child.ended.is_some());
-        let going =
-            ended.map(|child| &child.name).filter(|name| (self.recorded)(name) && self.children.get(name).is_none());
-        names.extend(going.cloned());
+        let (limit, names) = (self.fleet.spawn.max_children, self.taking_room(parent.id));
         if names.len() < limit {
             return Ok(());
         }
-        Err(Refusal::Children { limit, parent: parent.name.clone(), names: listed(names.iter()) })
+        Err(Refusal::Children { limit, parent: parent.name.clone(), names: listed(names.into_iter()) })
+    }
+
+    /// The children for which a session has no room left: those that are to be, also those whose profile is not allowed at
+    /// present, which come back when it is; and those that were dismissed and are not gone yet.
+    #[must_use]
+    pub fn taking_room(&self, parent: SessionId) -> Vec<&Name> {
+        let own = self.children.children.iter().filter(|child| child.parent_id == parent);
+        let going = |name: &Name| (self.recorded)(name) && self.children.get(name).is_none();
+        own.filter(|child| child.ended.is_none() || going(&child.name)).map(|child| &child.name).collect()
     }
 
     fn name(&self, parent: &Parent, ask: &Ask) -> Result<Name, Refusal> {
-        let taken = |name: &Name| {
-            self.fleet.sessions.contains_key(name) || self.children.get(name).is_some() || (self.recorded)(name)
-        };
+        // What the files say was called so takes that name's place, whoever has it.
+        let taken =
+            |name: &Name| self.fleet.declares(name) || self.children.get(name).is_some() || (self.recorded)(name);
         match &ask.name {
             Some(name) if taken(name) => Err(Refusal::Taken(name.clone())),
             Some(name) if (self.buried)(name) => Err(Refusal::Buried(name.clone())),

@@ -332,7 +332,7 @@ impl<'a> Reconciler<'a> {
         let now = self.host.now().wall_ms;
         let reaped = |name: &Name| todo.iter().any(|item| item.session == *name && item.action == Action::Reap);
         let ended = children.end(End::Reaped, now, |child| reaped(&child.name));
-        if ended | children.end(End::Declared, now, |child| desired.sessions.contains_key(&child.name)) {
+        if ended | children.end(End::Declared, now, |child| desired.declares(&child.name)) {
             children.prune(now);
             // What cannot be remembered now comes back with its parent; a full disk must not keep anything from ending.
             let _ = self.store.save_children(fleet, &children);

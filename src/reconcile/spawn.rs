@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::config::desired::Desired;
+use crate::host::process::Pid;
 use crate::plan::spawn::{Ask, Case, Granted, Parent, Refusal, listed};
 use crate::spec::name::Name;
 use crate::state::children::{Child, Children, End};
@@ -19,6 +20,9 @@ use crate::state::record::{Record, SessionId};
 
 use super::pass::{PassError, Reconciler};
 
+/// Why a session is dismissed.
+const NO_LONGER: &str = "it is no longer wanted";
+
 /// What a session's environment says of it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
@@ -26,13 +30,27 @@ pub struct Credentials {
     pub session: SessionId,
     /// Value of `FARHELM_SESSION_TOKEN`.
     token: String,
+    /// The process that shows them, as the kernel says: nobody's word is taken for it.
+    #[serde(skip)]
+    process: Option<Pid>,
 }
 
 impl Credentials {
     /// Of a session's environment.
     #[must_use]
     pub fn new(session: SessionId, token: String) -> Self {
-        Self { session, token }
+        Self { session, token, process: None }
+    }
+
+    /// As this process showed them.
+    #[must_use]
+    pub fn of_process(self, process: Pid) -> Self {
+        Self { process: Some(process), ..self }
+    }
+
+    /// Words, with the process that asks behind them.
+    fn asked(&self, words: &str) -> String {
+        self.process.map_or_else(|| words.to_owned(), |pid| format!("{words} (asked by process {pid})"))
     }
 }
 
@@ -144,7 +162,7 @@ impl Reconciler<'_> {
         let granted = self.grant(desired, who, ask);
         match &granted {
             Ok(Granted::New(child)) => {
-                let words = format!("{} asked for it", child.parent);
+                let words = who.asked(&format!("{} asked for it", child.parent));
                 self.told(desired, "spawn", &child.name, &words);
             }
             Err(SpawnError::Refused(refusal)) => self.refused(desired, "spawn", who, refusal),
@@ -178,7 +196,7 @@ impl Reconciler<'_> {
             self.refused(desired, "dismiss", who, &refusal);
             return Err(refusal.into());
         }
-        self.end(desired, &mut family.children, names)?;
+        self.end(desired, &mut family.children, names, &who.asked(NO_LONGER))?;
         Ok(())
     }
 
@@ -191,16 +209,16 @@ impl Reconciler<'_> {
         let mut children = self.children(desired)?;
         let strange: Vec<Name> = names.iter().filter(|name| children.get(name).is_none()).cloned().collect();
         if strange.is_empty() {
-            self.end(desired, &mut children, names)?;
+            self.end(desired, &mut children, names, NO_LONGER)?;
         }
         Ok(strange)
     }
 
-    fn end(&self, desired: &Desired, children: &mut Children, names: &[Name]) -> Result<(), StateError> {
+    fn end(&self, desired: &Desired, children: &mut Children, names: &[Name], words: &str) -> Result<(), StateError> {
         children.end(End::Dismissed, self.host.now().wall_ms, |child| names.contains(&child.name));
         self.save(desired, children)?;
         for name in names {
-            self.told(desired, "dismiss", name, "it is no longer wanted");
+            self.told(desired, "dismiss", name, words);
         }
         Ok(())
     }
@@ -237,7 +255,8 @@ impl Reconciler<'_> {
     pub fn who(&self, desired: &Desired, who: &Credentials) -> Result<Who, SpawnError> {
         let family = self.family(desired, who)?;
         let Family { whole, parent, .. } = &family;
-        let children = family.with_case(0, |case| case.names_of(parent.id));
+        let (children, taken) =
+            family.with_case(0, |case| (case.names_of(parent.id), case.taking_room(parent.id).len()));
         let depth = family.children.get(&parent.name).map_or(1, |child| child.depth.saturating_add(1));
         let open = depth <= whole.spawn.max_depth && whole.sessions.contains_key(&parent.name);
         let profiles = whole.spawn.templates.keys().filter(|_| open).cloned();
@@ -249,7 +268,7 @@ impl Reconciler<'_> {
             dir: parent.dir.canonical.clone(),
             parent: whole.sessions.get(&parent.name).and_then(|session| session.parent.clone()),
             may_spawn: profiles.collect(),
-            room: if open { whole.spawn.max_children.saturating_sub(children.len()) } else { 0 },
+            room: if open { whole.spawn.max_children.saturating_sub(taken) } else { 0 },
             children,
         })
     }
@@ -269,7 +288,7 @@ impl Reconciler<'_> {
         self.log(Event {
             session: asks.map(|record| record.name),
             reason: Some(refusal.code().to_owned()),
-            detail: Some(refusal.to_string()),
+            detail: Some(who.asked(&refusal.to_string())),
             ..self.event(desired, action, Outcome::Refused)
         });
     }

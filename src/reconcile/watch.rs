@@ -4,7 +4,7 @@
 //! late, repeated and made-up news cost a look and nothing else. Whoever runs it waits for news of [`Watch::interest`] for
 //! at most [`Watch::patience`], and lets it [`Watch::hear`] them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,6 +67,8 @@ pub struct Watch<'a> {
     failures: Failures,
     /// Each session as the last pass found it.
     sessions: Vec<Status>,
+    /// What keeps the sessions that agents asked for from being as they are wanted, in words.
+    keeping: BTreeMap<Name, String>,
     /// When the next pass is due.
     due: Due,
     ends: Ends,
@@ -135,6 +137,7 @@ impl<'a> Watch<'a> {
             conditions: Conditions::default(),
             failures: Failures::default(),
             sessions: Vec::new(),
+            keeping: BTreeMap::new(),
             due: Due { since: host.now(), after: Duration::ZERO },
             ends: Ends::default(),
             leaving: BTreeSet::new(),
@@ -344,7 +347,7 @@ impl<'a> Watch<'a> {
         self.due = Due { since: now, after: next };
         let restraint = &self.restraint;
         let held = |item: &Item| !restraint.allows(item, now);
-        for condition in self.conditions.learn(round.plan.items.iter(), &held) {
+        for condition in self.conditions.learn(round.plan.items.iter(), &held, now) {
             let event = Event {
                 session: condition.session().cloned(),
                 reason: Some(condition.code.clone()),
@@ -354,6 +357,10 @@ impl<'a> Watch<'a> {
             self.log(event);
             tell(&Said::Held(condition));
         }
+        // Only who asked for a session waits for it.
+        let asked = round.plan.items.iter().filter(|item| item.parent.is_some());
+        let kept = asked.filter_map(|item| Some((item.session.clone(), self.conditions.keeping(item, &held)?)));
+        self.keeping = kept.collect();
     }
 
     /// Turns to what matters from now on.

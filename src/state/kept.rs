@@ -88,7 +88,9 @@ pub fn keep_applied(disk: &dyn Disk, layout: &Layout, kept: &Kept) -> Result<(),
     if same || (known.is_none() && kept.desired.spawn.templates.is_empty()) {
         return Ok(());
     }
-    write(disk, layout.kept(&key(&kept.desired.sources)), kept)
+    // It is the newest, also where the clock was set back since another was kept.
+    let at_ms = known.map_or(kept.at_ms, |known| kept.at_ms.max(known.at_ms.saturating_add(1)));
+    write(disk, layout.kept(&key(&kept.desired.sources)), &Kept { at_ms, ..kept.clone() })
 }
 
 fn write(disk: &dyn Disk, path: PathBuf, kept: &Kept) -> Result<(), DiskError> {

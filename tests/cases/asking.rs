@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -93,6 +94,77 @@ fn agents_get_what_the_policy_allows_from_a_watch() {
     let fleet = fleet();
     let watching = Watching::start(&fleet);
     asks(&fleet);
+    // Who asked is in the log: what a process says of itself is one thing, what the kernel says another.
+    let told = fleet.farhelm(["events"]).ok();
+    let of = |action: &str, result: &str| {
+        let lines = told.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut such = lines.filter(|event| event["action"] == action && event["result"] == result);
+        such.any(|event| event["detail"].as_str().is_some_and(|words| words.contains("asked by process ")))
+    };
+    assert!(of("spawn", "done") && of("spawn", "refused") && of("dismiss", "done"), "{told}");
+    watching.stop();
+    fleet.down();
+}
+
+#[test]
+fn a_guest_that_asks_without_end_keeps_nobody_from_being_heard_and_the_fleet_from_being_kept() {
+    let fleet = fleet();
+    let watching = Watching::start(&fleet);
+    let (boss, other) = (fleet.started("boss", 1), fleet.started("other", 1));
+    let mut flood = UnixStream::connect(fleet.state().join("t.sock")).expect("it listens");
+    let mut answers = BufReader::new(flood.try_clone().expect("a second handle"));
+    let mut hello = String::new();
+    answers.read_line(&mut hello).expect("it says who it is");
+    let hung_up = flood.try_clone().expect("a second handle");
+    // Each takes a look at all that is recorded: they come faster than they are answered.
+    let own = |name: &str| boss.environment[name].as_str();
+    let who = serde_json::json!({"session": own("FARHELM_SESSION_ID"), "token": own("FARHELM_SESSION_TOKEN")});
+    let request = |ask: &Value| serde_json::json!({"protocol": 1, "ask": ask}).to_string() + "\n";
+    flood.write_all(request(&"status".into()).as_bytes()).expect("it hears");
+    let requests = request(&serde_json::json!({"who": who})).repeat(2_000);
+    let asking = std::thread::spawn(move || while flood.write_all(requests.as_bytes()).is_ok() {});
+    let reading = std::thread::spawn(move || std::io::copy(&mut answers, &mut std::io::sink()));
+    inside(&fleet, &boss, &["whoami"]).ok();
+    process::kill_hard(other.pid);
+    fleet.started("other", 2);
+    hung_up.shutdown(std::net::Shutdown::Both).expect("it is open");
+    asking.join().expect("it ends");
+    let heard = reading.join().expect("it ends");
+    assert!(heard.is_err() || heard.is_ok_and(|bytes| bytes > 0), "it was answered nothing");
+    inside(&fleet, &boss, &["whoami"]).ok();
+    watching.stop();
+    fleet.down();
+}
+
+#[test]
+fn a_session_of_a_kind_that_is_held_is_granted_and_its_asker_told_at_once() {
+    let fleet = Fleet::new();
+    let flag = fleet.path("logged-in");
+    let top = "policy: {spawn: {allow: [helper]}, launch: {parallel: 8, stagger: 1ms}}
+profiles: {helper: {kind: generic, invocation: '@AGENT@ --record @RECORDS@/helper'}}";
+    let failing = (0..6).map(|n| {
+        let run = format!("test -e {} || exit 1; exec @AGENT@ --record @RECORDS@/s{n}", flag.display());
+        agent(&format!("s{n}"))
+            .with(&format!("invocation: [sh, -c, '{run}']"))
+            .with("restart: {backoff: {initial: 1s, max: 2s}, max_restarts: 50}")
+    });
+    fleet.agents_under(top, failing.chain([agent("boss")]));
+    let watching = Watching::start(&fleet);
+    let boss = fleet.started("boss", 1);
+    watching.wait("tripped", |line| line["said"] == "held" && line["kind"] == "generic");
+    let begun = Instant::now();
+    spawn(&fleet, &boss, &["--idempotency-key", "k"])
+        .ok()
+        .says("boss-helper-1")
+        .mentions("boss-helper-1 is granted, and not launched yet: launches of generic are held since ")
+        .mentions("`farhelm apply` releases them");
+    // The same again is known.
+    spawn(&fleet, &boss, &["--idempotency-key", "k"]).ok().says("boss-helper-1");
+    assert!(begun.elapsed() < Duration::from_secs(20), "it waited {:?}", begun.elapsed());
+    assert!(fleet.starts("helper").is_empty());
+    fs::write(&flag, "").expect("a file");
+    fleet.apply();
+    fleet.started("helper", 1);
     watching.stop();
     fleet.down();
 }

@@ -24,6 +24,7 @@ mod faults_of_tmux;
 mod logs;
 mod machine;
 mod operators;
+mod reported_conversations;
 mod secrets;
 mod silent_agents;
 mod watch;

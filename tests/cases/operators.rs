@@ -66,6 +66,25 @@ fn attach_shows_the_session_also_from_within_another_tmux() {
 }
 
 #[test]
+fn a_status_that_is_followed_begins_in_the_first_line_and_is_replaced_there() {
+    let fleet = Fleet::new();
+    fleet.agents([agent("a")]);
+    fleet.apply();
+    let mine = my_tmux(&fleet);
+    let operator = Operator::runs(&fleet, &mine, "status", &["status", "--watch"]);
+    operator.sees("running");
+    assert!(operator.screen().starts_with("fleet t"), "{}", operator.screen());
+    fleet.crash("a");
+    fleet.apply();
+    let pid = fleet.pid("a").to_string();
+    operator.sees(&pid);
+    assert!(operator.screen().starts_with("fleet t"), "{}", operator.screen());
+    assert_eq!(operator.screen().matches("fleet t").count(), 1, "{}", operator.screen());
+    mine.kill_server();
+    fleet.down();
+}
+
+#[test]
 fn a_session_cannot_be_ended_from_within_itself() {
     let fleet = Fleet::new();
     fleet.agents([agent("a").with("tabs: {shell: {}}"), agent("b")]);

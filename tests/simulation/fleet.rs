@@ -7,7 +7,8 @@ use std::time::Duration;
 use farhelm::agents::catalogue::builtin;
 use farhelm::agents::kind::{ChoiceForm, ChoiceForms, ConversationForms, Kind, PromptForm};
 use farhelm::config::desired::{
-    BeforeLaunch, Choices, Desired, Dir, EnvValue, OnLost, Policy, Restart, RestartWhen, Session, Tab, UpdateWhen,
+    BeforeLaunch, Choices, Desired, Dir, EnvValue, OnLost, Policy, Restart, RestartWhen, Session, Spawn, Tab,
+    UpdateWhen,
 };
 use farhelm::host::sim::random::Random;
 use farhelm::host::sim::{MISSING, PROGRAMS};
@@ -22,6 +23,9 @@ pub const SPEAKERS: [&str; 2] = ["claude", "codex"];
 
 /// Names sessions can have.
 pub const NAMES: [&str; 8] = ["api", "web", "docs", "infra", "mail", "vault", "lab", "ops"];
+
+/// Profiles that agents ask for, allowed or not.
+pub const PROFILES: [&str; 3] = ["helper", "scout", "plain"];
 
 /// Where the fleet files are.
 pub const SOURCE: &str = "/home/u/fleet.yaml";
@@ -147,7 +151,7 @@ fn session(random: &mut Random, text: &str) -> Session {
     }
 }
 
-fn prompt(random: &mut Random, text: &str) -> String {
+pub fn prompt(random: &mut Random, text: &str) -> String {
     format!("prompt of {text} number {}", random.below(1_000_000))
 }
 
@@ -188,6 +192,46 @@ fn add(random: &mut Random, desired: &mut Desired) {
     let free: Vec<&str> = NAMES.into_iter().filter(|n| !desired.sessions.contains_key(*n)).collect();
     if let Some(text) = random.pick(&free).filter(|_| desired.sessions.len() < 6) {
         desired.sessions.insert(name(text), session(random, text));
+    }
+}
+
+/// What agents may ask for.
+pub fn spawn(random: &mut Random) -> Spawn {
+    let allowed: Vec<&str> = PROFILES.into_iter().filter(|_| random.chance(700)).collect();
+    Spawn {
+        templates: allowed.into_iter().map(|profile| (name(profile), template(random, profile))).collect(),
+        max_children: usize::try_from(random.range(0, 3)).unwrap_or(1),
+        max_depth: u32::try_from(random.range(0, 3)).unwrap_or(1),
+    }
+}
+
+/// What a session of a profile is, but for what each request says.
+fn template(random: &mut Random, profile: &str) -> Session {
+    let dir = Dir { spelling: "/".to_owned(), path: PathBuf::from("/") };
+    Session { profile: Some(name(profile)), dir, prompt: None, ..session(random, profile) }
+}
+
+/// Changes what agents may ask for; says how.
+pub fn edit_spawn(random: &mut Random, spawn: &mut Spawn) -> String {
+    let profile = *random.pick(&PROFILES).expect("there are profiles");
+    match random.below(6) {
+        0..=2 if spawn.templates.remove(profile).is_some() => format!("allows {profile} no more"),
+        0..=2 => {
+            spawn.templates.insert(name(profile), template(random, profile));
+            format!("allows {profile}")
+        }
+        3 => {
+            spawn.max_children = usize::try_from(random.range(0, 3)).unwrap_or(1);
+            format!("allows {} children", spawn.max_children)
+        }
+        4 => {
+            spawn.max_depth = u32::try_from(random.range(0, 3)).unwrap_or(1);
+            format!("allows children as deep as {}", spawn.max_depth)
+        }
+        _ => match spawn.templates.get_mut(profile) {
+            Some(template) => format!("{} of {profile}", change(random, template)),
+            None => "nothing".to_owned(),
+        },
     }
 }
 
@@ -294,7 +338,7 @@ pub fn settle(desired: &mut Desired) {
     desired.policy.max_reap = 100;
     desired.policy.max_running = None;
     desired.policy.prune = true;
-    for session in desired.sessions.values_mut() {
+    for session in desired.sessions.values_mut().chain(desired.spawn.templates.values_mut()) {
         session.update = UpdateWhen::Now;
         // An agent that never said so may have nothing to resume: it would end again and again.
         session.resume_assigned &= !speaks(&session.kind);

@@ -102,6 +102,7 @@ impl Run<'_> {
                 _ => {}
             }
             if event.effect > 0 && touches(&event.what) {
+                wrong.extend(self.check_declared(before, &records, event));
                 wrong.extend(self.check_effect(before, history, &ended, event));
                 self.remember(before, &records, history, event);
             }
@@ -134,6 +135,17 @@ impl Run<'_> {
         let moves = |s: &&Session| s.moved_from.as_ref() == Some(&record.name) && !taken(&s.name);
         let moved = || self.desired.sessions.values().find(moves);
         self.desired.sessions.get(&record.name).or_else(moved)
+    }
+
+    /// Nothing is launched that neither the files declare nor an agent was granted.
+    fn check_declared(&self, before: &Before, records: &BTreeMap<String, Record>, event: &Happened) -> Option<String> {
+        let id = &event.origin.as_ref().filter(|_| matches!(event.what, What::Opened { .. }))?.session;
+        let known = [records.get(id), before.records.get(id)];
+        let declared = known.into_iter().flatten().any(|record| {
+            let called = |s: &Session| s.name == record.name || s.moved_from.as_ref() == Some(&record.name);
+            self.desired.sessions.values().any(called)
+        });
+        (!declared).then(|| format!("something was launched that is not in the fleet: {event}"))
     }
 
     fn check_effect(

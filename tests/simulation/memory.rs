@@ -1,10 +1,13 @@
 //! What farhelm's state directory says, read from outside.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use farhelm::config::desired::Desired;
 use farhelm::host::sim::World;
 use farhelm::spec::name::Name;
+use farhelm::state::children::{Child, Children};
 use farhelm::state::record::{FleetRecord, Record, Tombstone};
 
 use crate::fleet::state_dir;
@@ -14,6 +17,23 @@ pub fn records(world: &World) -> BTreeMap<String, Record> {
     let files = world.files_below(&state_dir().join("sessions"));
     let parse = |path: &PathBuf| serde_json::from_slice::<Record>(&world.file(path)?).ok();
     files.iter().filter_map(parse).map(|record| (record.id.to_string(), record)).collect()
+}
+
+/// The sessions that agents asked for, as farhelm remembers them.
+pub fn children(world: &World) -> Vec<Child> {
+    let bytes = world.file(&state_dir().join("children/sim.json"));
+    bytes.and_then(|bytes| serde_json::from_slice::<Children>(&bytes).ok()).unwrap_or_default().children
+}
+
+/// The fleet of the files with what agents asked for.
+pub fn whole<'d>(world: &World, files: &'d Desired) -> Cow<'d, Desired> {
+    let children = Children { children: children(world), ..Children::default() };
+    if children.children.is_empty() {
+        return Cow::Borrowed(files);
+    }
+    let (records, gone) = (records(world), buried(world));
+    let known = |id: &String| records.get(id).filter(|_| !gone.contains(id));
+    children.join(files, |id| known(&id.to_string()).map(|record| record.name.clone()))
 }
 
 /// The sessions a directory of the state directory has a file of.

@@ -17,11 +17,13 @@ use farhelm::reconcile::watch::restraint::Switches;
 use farhelm::reconcile::watch::{Said, Watch};
 
 use crate::apply::{setup, words_of};
+use crate::asking::{Asking, Place};
 use crate::fleet::{self, dirs, edit, settle};
 use crate::invariants::{Before, History, Run, prompts_given_twice};
+use crate::memory;
 use crate::outside;
 use crate::rest;
-use crate::schedule::{Verdict, faults};
+use crate::schedule::{Verdict, faults, is_sound};
 
 /// Times that `watch` may be woken, once the world is quiet, before it must be at rest.
 const BOUND: usize = 120;
@@ -62,7 +64,11 @@ struct Resident<'w> {
     /// News that have not been heard yet.
     coming: News,
     history: History,
+    /// Where agents ask for sessions.
+    asking: Option<Asking>,
     blind: bool,
+    /// Nothing goes wrong with the state directory.
+    sound: bool,
     runs: usize,
     done: usize,
 }
@@ -75,8 +81,11 @@ pub fn run(seed: u64) -> Verdict {
     dirs().iter().for_each(|dir| world.make_user_dir(dir));
     let mut desired = fleet::fleet(&mut random);
     desired.policy.watch_prune = random.chance(600);
+    let mut asking = Asking::of(seed);
+    asking.iter_mut().for_each(|asking| asking.allow(&mut desired));
     let trail = BTreeSet::from([PathBuf::from(fleet::SOURCE)]);
     let mut resident = Resident::new(&world, random, Files { desired, broken: false, version: 0, trail });
+    resident.asking = asking;
     for _ in 0..resident.random.range(5, 25) {
         resident.trouble();
         if !world.violations().is_empty() {
@@ -112,7 +121,8 @@ pub fn launches_in(time: Duration, restart: &Restart) -> usize {
 impl<'w> Resident<'w> {
     fn new(world: &'w World, random: Random, files: Files) -> Self {
         let (coming, history) = (News::default(), History::default());
-        Self { world, random, files, watch: None, coming, history, blind: false, runs: 0, done: 0 }
+        let (watch, asking) = (None, None);
+        Self { world, random, files, watch, coming, history, asking, blind: false, sound: true, runs: 0, done: 0 }
     }
 
     /// Something happens, time goes by, and `watch` hears of it, or of something else.
@@ -128,6 +138,7 @@ impl<'w> Resident<'w> {
         let faults = faults(&mut self.random);
         self.world.remark(format!("{faults:?}"));
         self.blind = faults.table_fails == 1000 || faults.boot_fails == 1000;
+        self.sound = is_sound(&faults);
         self.world.set_faults(faults);
         if self.random.chance(200) {
             let effect = self.random.range(1, 60);
@@ -135,13 +146,28 @@ impl<'w> Resident<'w> {
         }
         for _ in 0..self.random.range(1, 6) {
             let ms = if self.random.chance(700) { self.random.below(3_000) } else { self.random.below(90_000) };
+            self.ask();
             self.wake(Duration::from_millis(ms), true);
+        }
+    }
+
+    /// An agent asks for a session, or an operator decides about one.
+    fn ask(&mut self) {
+        let Some(asking) = self.asking.as_mut().filter(|_| self.random.chance(400)) else { return };
+        let (world, history, files) = (self.world, &mut self.history, &self.files.desired);
+        let mut place = Place { world, history, files, blind: self.blind, sound: self.sound };
+        if !asking.happen(&mut place, self.watch.as_mut()) {
+            self.watch = None;
         }
     }
 
     fn change_files(&mut self) {
         if self.random.chance(400) {
             let words = edit(&mut self.random, &mut self.files.desired);
+            self.world.remark(format!("an edit: {words}"));
+            self.saved();
+        }
+        if let Some(words) = self.asking.as_mut().and_then(|asking| asking.edit(&mut self.files.desired)) {
             self.world.remark(format!("an edit: {words}"));
             self.saved();
         }
@@ -222,7 +248,11 @@ impl<'w> Resident<'w> {
             });
         }));
         self.done += done;
-        Run { world, desired: watch.desired(), request: &request }.check(&before, &mut self.history);
+        let whole = memory::whole(world, watch.desired());
+        Run { world, desired: &whole, request: &request }.check(&before, &mut self.history);
+        if let Some(asking) = &mut self.asking {
+            asking.look(world, watch.desired(), false);
+        }
         for words in prompts_given_twice(world, &self.history) {
             world.violated(words);
         }
@@ -248,6 +278,32 @@ impl<'w> Resident<'w> {
         self.files.broken = false;
         self.blind = false;
         self.saved();
+        if !self.rests() {
+            return;
+        }
+        let from = self.world.review(usize::MAX, |_| {});
+        for _ in 0..5 {
+            self.wake(Duration::from_secs(120), false);
+        }
+        for words in rest::changes_since(self.world, from) {
+            self.world.violated(words);
+        }
+        self.check();
+        if self.asks_well() && self.rests() {
+            self.check();
+        }
+    }
+
+    /// In a quiet world a request with which nothing is wrong is granted, and comes to rest.
+    fn asks_well(&mut self) -> bool {
+        let (Some(asking), Some(watch)) = (&mut self.asking, &mut self.watch) else { return false };
+        let files = watch.desired().clone();
+        let mut place =
+            Place { world: self.world, history: &mut self.history, files: &files, blind: false, sound: true };
+        asking.ask_well(&mut place, Some(watch))
+    }
+
+    fn rests(&mut self) -> bool {
         let mut still = 0;
         for _ in 0..BOUND {
             let before = self.done;
@@ -259,22 +315,16 @@ impl<'w> Resident<'w> {
             }
         }
         if still < 3 {
-            return self.world.violated(format!("watch is not at rest after {BOUND} quiet wakings"));
+            self.world.violated(format!("watch is not at rest after {BOUND} quiet wakings"));
         }
-        let from = self.world.review(usize::MAX, |_| {});
-        for _ in 0..5 {
-            self.wake(Duration::from_secs(120), false);
-        }
-        for words in rest::changes_since(self.world, from) {
-            self.world.violated(words);
-        }
-        self.check();
+        still == 3 && self.world.violations().is_empty()
     }
 
     /// Every session that is to run, and that nobody has to decide about, does.
     fn check(&self) {
         let Some(watch) = &self.watch else { return };
         let request = Request { trigger: Trigger::Watch, ..Request::default() };
+        let whole = memory::whole(self.world, watch.desired());
         let Some(plan) = rest::plan(self.world, watch.desired(), &request) else {
             return self.world.violated("a quiet world cannot be planned");
         };
@@ -283,7 +333,10 @@ impl<'w> Resident<'w> {
                 let words = format!("{} is left {:?}: {:?}", item.session, item.action, item.reasons);
                 self.world.violated(format!("watch does not do what is to be done: {words}"));
             }
-            rest::check_session(self.world, watch.desired(), item);
+            rest::check_session(self.world, &whole, item);
+        }
+        if let Some(asking) = &self.asking {
+            asking.family.check_rest(self.world, watch.desired(), &plan);
         }
     }
 }

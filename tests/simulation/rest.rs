@@ -11,6 +11,7 @@ use farhelm::reconcile::pass::Reconciler;
 use farhelm::state::record::HoldKind;
 
 use crate::apply::{Applied, setup, socket};
+use crate::asking::Place;
 use crate::fleet::dirs;
 use crate::invariants::Run;
 use crate::memory;
@@ -46,6 +47,7 @@ pub fn come_to_rest(schedule: &mut Schedule) {
     check_plan(schedule, &plan);
     check_world(schedule, &plan);
     check_still(schedule, &request);
+    check_asked(schedule, &request);
     if schedule.random.chance(300) {
         check_down(schedule);
     }
@@ -82,6 +84,7 @@ fn at_rest(plan: &Plan) -> bool {
 }
 
 fn check_plan(schedule: &Schedule, plan: &Plan) {
+    let whole = memory::whole(&schedule.world, &schedule.desired);
     for item in &plan.items {
         let fine = match &item.action {
             Action::Unchanged => true,
@@ -104,7 +107,10 @@ fn check_plan(schedule: &Schedule, plan: &Plan) {
             let words = format!("{} is left {:?}: {:?}", item.session, item.action, item.reasons);
             schedule.world.violated(format!("a quiet world does not come to rest: {words}"));
         }
-        check_session(&schedule.world, &schedule.desired, item);
+        check_session(&schedule.world, &whole, item);
+    }
+    if let Some(asking) = &schedule.asking {
+        asking.family.check_rest(&schedule.world, &schedule.desired, plan);
     }
 }
 
@@ -186,6 +192,26 @@ fn check_still(schedule: &mut Schedule, request: &Request) {
     finish(schedule, request);
     for words in changes_since(&schedule.world, from) {
         schedule.world.violated(words);
+    }
+}
+
+/// In a quiet world a request with which nothing is wrong is granted, and what it gives is there and stays.
+fn check_asked(schedule: &mut Schedule, request: &Request) {
+    let Schedule { world, history, desired: files, asking: Some(asking), .. } = schedule else { return };
+    if !asking.ask_well(&mut Place { world, history, files, blind: false, sound: true }, None) {
+        return;
+    }
+    let mut plan = None;
+    for _ in 0..BOUND {
+        schedule.world.advance(40_000);
+        plan = finish(schedule, request);
+        if plan.as_ref().is_some_and(at_rest) {
+            break;
+        }
+    }
+    match plan.filter(at_rest) {
+        Some(plan) => check_plan(schedule, &plan),
+        None => schedule.world.violated("no rest after a request in a quiet world"),
     }
 }
 

@@ -12,6 +12,7 @@ use farhelm::spec::name::Name;
 use farhelm::state::record::{Hold, HoldKind, SessionId};
 
 use crate::apply::{Applied, apply};
+use crate::asking::{Asking, Place};
 use crate::fleet::{self, dirs, edit, settle, state_dir};
 use crate::invariants::{Before, History, Run, prompts_given_twice};
 use crate::memory;
@@ -35,6 +36,8 @@ pub struct Schedule {
     pub desired: Desired,
     earlier: Vec<Desired>,
     pub history: History,
+    /// Where agents ask for sessions.
+    pub asking: Option<Asking>,
     pub runs: usize,
 }
 
@@ -46,8 +49,10 @@ pub fn run(seed: u64) -> Verdict {
     for dir in dirs() {
         world.make_user_dir(&dir);
     }
-    let desired = fleet::fleet(&mut random);
-    let mut schedule = Schedule { world, random, desired, earlier: Vec::new(), history: History::default(), runs: 0 };
+    let (mut desired, mut asking) = (fleet::fleet(&mut random), Asking::of(seed));
+    asking.iter_mut().for_each(|asking| asking.allow(&mut desired));
+    let (earlier, history) = (Vec::new(), History::default());
+    let mut schedule = Schedule { world, random, desired, earlier, history, asking, runs: 0 };
     for _ in 0..schedule.random.range(3, 12) {
         schedule.trouble();
         if !schedule.world.violations().is_empty() {
@@ -84,7 +89,10 @@ impl Schedule {
         if self.random.chance(25) {
             self.world.lose_files(state_dir());
             self.history.forget(&self.world);
+            self.asking.iter_mut().for_each(Asking::forget);
         }
+        let blind = faults.table_fails == 1000 || faults.boot_fails == 1000;
+        self.ask(blind, is_sound(&faults));
         let request = self.request();
         let inside = self.start(&request, 40);
         if self.random.chance(350) {
@@ -95,8 +103,17 @@ impl Schedule {
             let first = self.random.below(8_000);
             self.world.interrupt_in(first, self.random.chance(500).then_some(first + 2_000));
         }
-        let blind = faults.table_fails == 1000 || faults.boot_fails == 1000;
         self.run(&request, inside, blind);
+    }
+
+    /// Agents ask for sessions.
+    fn ask(&mut self, blind: bool, sound: bool) {
+        let Some(asking) = &mut self.asking else { return };
+        for _ in 0..self.random.below(4) {
+            let Self { world, history, desired: files, .. } = self;
+            asking.happen(&mut Place { world, history, files, blind, sound }, None);
+            self.runs += 1;
+        }
     }
 
     fn edit(&mut self) {
@@ -109,6 +126,9 @@ impl Schedule {
                 let words = edit(&mut self.random, &mut self.desired);
                 self.world.remark(format!("an edit: {words}"));
             }
+        }
+        if let Some(words) = self.asking.as_mut().and_then(|asking| asking.edit(&mut self.desired)) {
+            self.world.remark(format!("an edit: {words}"));
         }
         let elsewhere = self.random.chance(50);
         let source = if elsewhere { "/home/u/copy.yaml" } else { fleet::SOURCE };
@@ -150,7 +170,11 @@ impl Schedule {
             now: self.random.chance(300),
             take_over: self.random.chance(50),
             fresh: again.is_some() && self.random.chance(200),
-            allow_fresh: self.random.chance(60).then(|| self.random.pick(&names).map(glob)).flatten(),
+            allow_fresh: self
+                .random
+                .chance(60)
+                .then(|| self.random.pick(&names).cloned().map(|name| globs(&[name])))
+                .flatten(),
             again: again.into_iter().collect(),
             ..Request::default()
         }
@@ -188,7 +212,12 @@ impl Schedule {
             Applied::Killed => {}
             Applied::Panicked(words) => self.world.violated(format!("farhelm panicked: {words}")),
         }
-        Run { world: &self.world, desired: &self.desired, request }.check(&before, &mut self.history);
+        let whole = memory::whole(&self.world, &self.desired);
+        Run { world: &self.world, desired: &whole, request }.check(&before, &mut self.history);
+        drop(whole);
+        if let Some(asking) = &mut self.asking {
+            asking.look(&self.world, &self.desired, request.trigger == Trigger::Down);
+        }
         for words in prompts_given_twice(&self.world, &self.history) {
             self.world.violated(words);
         }
@@ -202,9 +231,15 @@ impl Schedule {
     }
 }
 
-/// A glob of exactly this name.
-fn glob(name: &Name) -> GlobSet {
-    GlobSet::new([Glob::new(name.as_str()).expect("a name is a glob")]).expect("a plain glob")
+/// A glob of exactly these names.
+pub fn globs(names: &[Name]) -> GlobSet {
+    let globs = names.iter().map(|name| Glob::new(name.as_str()).expect("a name is a glob"));
+    GlobSet::new(globs).expect("plain globs")
+}
+
+/// Whether nothing goes wrong with the state directory.
+pub fn is_sound(faults: &Faults) -> bool {
+    faults.disk == DiskMode::Well && faults.disk_fails == 0 && faults.lock_busy == 0
 }
 
 /// What goes wrong during one run: nothing in half of them.

@@ -20,6 +20,8 @@ use crate::state::layout::Layout;
 
 /// So many may be at the desk at once.
 const MAX_GUESTS: usize = 64;
+/// So many requests of one guest are heard in a turn: the others are to be heard too, and the fleet is to be kept.
+const REQUESTS: usize = 4;
 /// Who has said nothing for so long is sent away.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -48,8 +50,12 @@ enum Wants<'a> {
     Status(Option<Vec<u8>>),
     /// Events.
     Events(Follower<'a>),
-    /// What becomes of this session.
-    Launch(Name),
+    /// What becomes of a session.
+    Launch {
+        session: Name,
+        /// What keeps it, as it was told last.
+        told: Option<String>,
+    },
 }
 
 impl<'a> Desk<'a> {
@@ -73,8 +79,11 @@ impl<'a> Desk<'a> {
         listener.chain(guests).collect()
     }
 
-    /// How long may be waited before somebody is to be sent away.
+    /// How long may be waited before somebody is to be heard again, or sent away.
     pub(super) fn patience(&self, wanted: Duration) -> Duration {
+        if self.guests.values().any(|guest| guest.peer.has_line()) {
+            return Duration::ZERO;
+        }
         let silent = self.guests.values().any(|guest| matches!(guest.wants, Wants::ToSpeak));
         if silent { wanted.min(PATIENCE) } else { wanted }
     }
@@ -94,12 +103,13 @@ impl<'a> Desk<'a> {
         let now = self.machine.now();
         let waits = |guest: &Guest<'_>| matches!(guest.wants, Wants::ToSpeak);
         self.guests.retain(|_, guest| !waits(guest) || now.since(&guest.since) < PATIENCE);
+        self.tell_held(watch);
         self.tell_status(watch);
         self.tell_events();
     }
 
     fn let_in(&mut self) {
-        let came = self.listener.as_ref().map(Listener::accept).unwrap_or_default();
+        let came = self.listener.as_ref().map(|listener| listener.accept(MAX_GUESTS)).unwrap_or_default();
         for mut peer in came {
             if self.guests.len() < MAX_GUESTS && peer.say(&self.hello).is_ok() {
                 let guest = Guest { peer, since: self.machine.now(), wants: Wants::ToSpeak };
@@ -113,9 +123,9 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Hears one guest, until it has nothing more to say.
+    /// Hears one guest, until it has nothing more to say or has had its turn.
     fn attend(&mut self, id: u64, watch: &mut Watch<'_>) -> Result<(), Hangup> {
-        loop {
+        for _ in 0..REQUESTS {
             let Some(guest) = self.guests.get_mut(&id) else { return Ok(()) };
             guest.peer.flush()?;
             let Some(said) = guest.peer.line()? else { return Ok(()) };
@@ -131,11 +141,13 @@ impl<'a> Desk<'a> {
                 self.say(id, &answer);
             }
         }
+        Ok(())
     }
 
     /// Does what is asked; none where the answer comes by itself.
     fn answer(&mut self, id: u64, ask: Ask, watch: &mut Watch<'_>) -> Option<Answer> {
         let guest = self.guests.get_mut(&id)?;
+        let process = guest.peer.pid;
         match ask {
             Ask::Status => {
                 guest.wants = Wants::Status(None);
@@ -146,19 +158,19 @@ impl<'a> Desk<'a> {
                 guest.wants = Wants::Events(Follower::new(self.machine, &self.layout, since));
                 None
             }
-            Ask::Spawn { who, ask } => Some(match watch.spawn(&who, &ask) {
-                Ok(granted) => {
-                    let name = granted.child().name.clone();
-                    if matches!(granted, Granted::New(_)) {
-                        guest.wants = Wants::Launch(name.clone());
-                    }
-                    Answer::Spawned(name)
+            Ask::Spawn { who, ask } => Some(match watch.spawn(&who.of_process(process), &ask) {
+                Ok(Granted::New(child)) => {
+                    guest.wants = Wants::Launch { session: child.name.clone(), told: None };
+                    Answer::Spawned(child.name)
                 }
+                Ok(Granted::Before(child)) => Answer::Known(child.name),
                 Err(error) => refusal(&error),
             }),
-            Ask::Dismiss { who, names } => {
-                Some(watch.dismiss(&who, &names).map_or_else(|error| refusal(&error), |()| Answer::Dismissed))
-            }
+            Ask::Dismiss { who, names } => Some(
+                watch
+                    .dismiss(&who.of_process(process), &names)
+                    .map_or_else(|error| refusal(&error), |()| Answer::Dismissed),
+            ),
             Ask::Who(who) => {
                 Some(watch.who(&who).map_or_else(|error| refusal(&error), |who| Answer::Who(Box::new(who))))
             }
@@ -167,17 +179,25 @@ impl<'a> Desk<'a> {
 
     /// Tells those who wait for it.
     pub(super) fn told(&mut self, said: &Said) {
-        let (session, answer) = match said {
-            Said::Done(done) => (Some(&done.session), Answer::Done(done.clone())),
-            Said::Held(held) => (held.session(), Answer::Held(held.words.clone())),
-            Said::Loaded { .. } | Said::Unfit(_) | Said::NoPass(_) => return self.tell_events(),
-        };
-        let waits = |guest: &Guest<'_>| matches!(&guest.wants, Wants::Launch(name) if Some(name) == session);
-        let ids: Vec<u64> = self.guests.iter().filter(|(_, guest)| waits(guest)).map(|(id, _)| *id).collect();
-        for id in ids {
-            self.say(id, &answer);
+        if let Said::Done(done) = said {
+            let waits =
+                |guest: &Guest<'_>| matches!(&guest.wants, Wants::Launch { session, .. } if *session == done.session);
+            let ids: Vec<u64> = self.guests.iter().filter(|(_, guest)| waits(guest)).map(|(id, _)| *id).collect();
+            for id in ids {
+                self.say(id, &Answer::Done(done.clone()));
+            }
         }
         self.tell_events();
+    }
+
+    /// Tells those who wait for a launch what keeps it, whether or not it keeps others too.
+    fn tell_held(&mut self, watch: &Watch<'_>) {
+        self.guests.retain(|_, guest| {
+            let Wants::Launch { session, told } = &mut guest.wants else { return true };
+            let Some(words) = watch.keeps(session).filter(|words| told.as_deref() != Some(*words)) else { return true };
+            *told = Some(words.to_owned());
+            guest.peer.say(&line(&Answer::Held(words.to_owned()))).is_ok()
+        });
     }
 
     fn tell_status(&mut self, watch: &Watch<'_>) {

@@ -77,11 +77,12 @@ impl Listener {
         Ok(Self { listener, path: path.to_owned() })
     }
 
-    /// Those who called since. Strangers are turned away.
+    /// Those who called since, as many as `most` of them; the others wait. Strangers are turned away.
     #[must_use]
-    pub fn accept(&self) -> Vec<Peer> {
+    pub fn accept(&self, most: usize) -> Vec<Peer> {
         let mut peers = Vec::new();
-        while let Ok((stream, _)) = self.listener.accept() {
+        for _ in 0..most {
+            let Ok((stream, _)) = self.listener.accept() else { break };
             let known = peer(&stream).and_then(|pid| stream.set_nonblocking(true).map(|()| pid));
             peers.extend(known.ok().map(|pid| Peer { stream, pid, input: Vec::new(), output: Vec::new() }));
         }
@@ -147,6 +148,12 @@ impl Peer {
                 Err(_) => return Err(Hangup::Gone),
             }
         }
+    }
+
+    /// Whether a complete line was read and not taken yet: nothing more need come for it to be heard.
+    #[must_use]
+    pub fn has_line(&self) -> bool {
+        self.input.contains(&b'\n')
     }
 
     /// Answers with a line, as far as the peer reads; the rest waits for [`Self::flush`].

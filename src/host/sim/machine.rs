@@ -112,6 +112,8 @@ pub(super) struct Machine {
     pub(super) usurped: bool,
     /// The conversations of agents that say which they have.
     pub(super) talks: Talks,
+    /// By session, the token that its latest agent was given.
+    pub(super) tokens: BTreeMap<String, String>,
     pub(super) ledger: Ledger,
 }
 
@@ -137,6 +139,7 @@ impl Machine {
             forgetful: false,
             usurped: false,
             talks: Talks::default(),
+            tokens: BTreeMap::new(),
             ledger: Ledger::default(),
             random,
         };

@@ -1,6 +1,6 @@
 //! What others do to the machine: operators, strangers, the power company. farhelm sees only the consequences.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::super::clock::Moment;
@@ -296,6 +296,17 @@ impl World {
         let machine = self.machine.borrow();
         let of = machine.table.all().filter(|p| p.agent && !p.zombie && is_of(p.origin.as_ref(), session));
         of.map(|p| p.key).collect()
+    }
+
+    /// Each session of which an agent is alive, with the token that this agent was given.
+    #[must_use]
+    pub fn tokens(&self) -> BTreeMap<String, String> {
+        let machine = self.machine.borrow();
+        let alive = machine.table.all().filter(|p| p.agent && !p.zombie).filter_map(|p| p.origin.as_ref());
+        alive
+            .filter_map(|origin| machine.tokens.get_key_value(&origin.session))
+            .map(|(s, t)| (s.clone(), t.clone()))
+            .collect()
     }
 
     /// The sessions of which any process that farhelm could know is alive.

@@ -31,6 +31,8 @@ pub(super) struct Spec {
     durable_exec: bool,
     #[serde(default)]
     kind: Option<String>,
+    #[serde(default)]
+    token: String,
 }
 
 impl Spec {
@@ -168,6 +170,7 @@ impl Machine {
             let reports = state.join("reports").join(&spec.session);
             self.speaker_begins(vendor, &run, reports, spec.dir.clone());
         }
+        self.tokens.insert(spec.session.clone(), spec.token.clone());
         self.ledger.runs.push(run);
     }
 }

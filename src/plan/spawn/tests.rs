@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::agents::kind::{Kind, PromptForm};
-use crate::config::desired::Spawn;
+use crate::config::desired::{Session, Spawn};
 use crate::plan::tests::world::{kind, session};
 use crate::state::children::{End, Ended};
 
@@ -97,6 +97,19 @@ fn a_parent_has_no_more_children_at_once_than_allowed() {
 }
 
 #[test]
+fn a_child_whose_profile_is_not_allowed_at_present_takes_its_room_until_it_has_gone() {
+    let mut world = World::new();
+    world.grant(&api(), &ask());
+    world.grant(&api(), &ask());
+    let helper = world.fleet.spawn.templates.remove("helper").unwrap();
+    let plain = Ask { profile: name("plain"), ..ask() };
+    assert_eq!(world.judge(&api(), &plain).unwrap_err().code(), "max-children", "they would be four when it is again");
+    world.children.end(End::Reaped, 0, |_| true);
+    assert!(world.judge(&api(), &plain).is_ok());
+    world.fleet.spawn.templates.insert(name("helper"), helper);
+}
+
+#[test]
 fn children_may_have_children_only_as_deep_as_allowed() {
     let mut world = World::new();
     let child = world.grant(&api(), &ask());
@@ -138,6 +151,9 @@ fn a_name_that_is_used_or_whose_conversation_would_come_back_is_refused() {
     let mut world = World::new();
     let named = |text: &str| Ask { name: Some(name(text)), ..ask() };
     assert_eq!(world.judge(&api(), &named("api")), Err(Refusal::Taken(name("api"))));
+    let moved = Session { moved_from: Some(name("gate")), ..session("web", "claude") };
+    world.fleet.sessions.insert(name("web"), moved);
+    assert_eq!(world.judge(&api(), &named("gate")), Err(Refusal::Taken(name("gate"))), "the files would take it over");
     world.recorded.insert(name("left"));
     assert_eq!(world.judge(&api(), &named("left")), Err(Refusal::Taken(name("left"))));
     world.buried.insert(name("old"));

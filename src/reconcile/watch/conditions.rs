@@ -1,7 +1,8 @@
 //! What keeps sessions from being as the files say: told when it begins, not at every look. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use crate::host::clock::Moment;
 use crate::plan::action::{Action, Item};
 use crate::plan::reason::Reason;
 use crate::reconcile::ledger::Done;
@@ -77,31 +78,58 @@ impl Failures {
     }
 }
 
-/// The conditions that are known.
+/// The conditions that are known, and since when.
 #[derive(Debug, Default)]
-pub struct Conditions(BTreeSet<Key>);
+pub struct Conditions(BTreeMap<Key, Moment>);
 
 impl Conditions {
     /// Takes the conditions of a plan's items, and returns those that are new. `held`: what would be done and is not.
-    pub fn learn<'i>(&mut self, items: impl Iterator<Item = &'i Item>, held: &dyn Fn(&Item) -> bool) -> Vec<Condition> {
-        let mut now = BTreeSet::new();
+    pub fn learn<'i>(
+        &mut self,
+        items: impl Iterator<Item = &'i Item>,
+        held: &dyn Fn(&Item) -> bool,
+        now: Moment,
+    ) -> Vec<Condition> {
+        let mut found = BTreeMap::new();
         let mut new = Vec::new();
         for item in items {
-            let Some(sign) = sign(item, held) else { continue };
-            let tripped = item.reasons.iter().find_map(|reason| match reason {
-                Reason::KindTripped { kind, .. } => Some((Whom::Kind(kind.clone()), std::slice::from_ref(reason))),
-                _ => None,
-            });
-            let (whom, reasons) = tripped.unwrap_or((Whom::Session(item.session.clone()), &item.reasons));
-            let key = Key { whom, sign, codes: reasons.iter().map(Reason::code).collect() };
-            if !self.0.contains(&key) && !now.contains(&key) {
+            let Some((key, reasons)) = key(item, held) else { continue };
+            let since = self.0.get(&key).copied();
+            if since.is_none() && !found.contains_key(&key) {
                 new.push(condition(&key, reasons, &item.session));
             }
-            now.insert(key);
+            found.entry(key).or_insert(since.unwrap_or(now));
         }
-        self.0 = now;
+        self.0 = found;
         new
     }
+
+    /// What keeps an item's session from being as it is wanted, for whoever waits for it; of a whole kind, since when.
+    #[must_use]
+    pub fn keeping(&self, item: &Item, held: &dyn Fn(&Item) -> bool) -> Option<String> {
+        let (key, reasons) = key(item, held)?;
+        let words: Vec<String> = reasons.iter().map(Reason::words).collect();
+        let words = words.join("; ");
+        Some(match (&key.whom, self.0.get(&key)) {
+            (Whom::Kind(kind), Some(since)) => {
+                let since = jiff::Timestamp::from_millisecond(since.wall_ms).unwrap_or_default();
+                let since = since.strftime("%H:%M:%S UTC");
+                format!("launches of {kind} are held since {since}: {words}; `farhelm apply` releases them")
+            }
+            _ => words,
+        })
+    }
+}
+
+/// The condition of an item, and its reasons.
+fn key<'i>(item: &'i Item, held: &dyn Fn(&Item) -> bool) -> Option<(Key, &'i [Reason])> {
+    let sign = sign(item, held)?;
+    let tripped = item.reasons.iter().find_map(|reason| match reason {
+        Reason::KindTripped { kind, .. } => Some((Whom::Kind(kind.clone()), std::slice::from_ref(reason))),
+        _ => None,
+    });
+    let (whom, reasons) = tripped.unwrap_or((Whom::Session(item.session.clone()), &item.reasons));
+    Some((Key { whom, sign, codes: reasons.iter().map(Reason::code).collect() }, reasons))
 }
 
 fn condition(key: &Key, reasons: &[Reason], session: &Name) -> Condition {
@@ -132,6 +160,10 @@ mod tests {
         Done { session, what: what.to_owned(), failure: failure.map(str::to_owned) }
     }
 
+    fn at(ms: i64) -> Moment {
+        Moment { boot_ms: 0, wall_ms: ms }
+    }
+
     #[test]
     fn what_fails_in_the_same_way_is_told_once() {
         let mut failures = Failures::default();
@@ -158,9 +190,12 @@ mod tests {
         };
         let items = [item("a"), item("b"), item("c")];
         let mut conditions = Conditions::default();
-        let told = conditions.learn(items.iter(), &|_| false);
+        let told = conditions.learn(items.iter(), &|_| false, at(0));
         assert_eq!(told.iter().map(|one| one.whom.clone()).collect::<Vec<_>>(), [Whom::Kind(kind.clone())]);
         assert!(told[0].words.contains("farhelm apply"), "{}", told[0].words);
-        assert_eq!(conditions.learn(items.iter(), &|_| false), []);
+        assert_eq!(conditions.learn(items.iter(), &|_| false, at(60_000)), []);
+        let words = conditions.keeping(&items[2], &|_| false).expect("it is kept");
+        assert!(words.starts_with("launches of claude are held since 00:00:00 UTC: 5 agents"), "{words}");
+        assert!(words.ends_with("`farhelm apply` releases them"), "{words}");
     }
 }

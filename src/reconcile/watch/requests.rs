@@ -50,6 +50,12 @@ impl Watch<'_> {
         &self.sessions
     }
 
+    /// What keeps a session that an agent asked for from being as it is wanted, as the last pass found it.
+    #[must_use]
+    pub fn keeps(&self, name: &Name) -> Option<&str> {
+        self.keeping.get(name).map(String::as_str)
+    }
+
     /// The commit that the files in force were at.
     #[must_use]
     pub fn revision(&self) -> Option<&str> {

@@ -16,7 +16,7 @@ fn bed() -> (tempfile::TempDir, PathBuf) {
 fn accept(listener: &Listener) -> Peer {
     let begun = Instant::now();
     loop {
-        if let Some(peer) = listener.accept().pop() {
+        if let Some(peer) = listener.accept(1).pop() {
             return peer;
         }
         assert!(begun.elapsed() < Duration::from_secs(10), "nobody called");
@@ -46,6 +46,7 @@ fn lines_go_both_ways_over_a_path_of_any_length_that_only_its_owner_may_use() {
     call.say(b"one").unwrap();
     call.say(b"two").unwrap();
     assert_eq!((line(&mut peer).unwrap(), line(&mut peer).unwrap()), (b"one".to_vec(), b"two".to_vec()));
+    assert!(!peer.has_line());
     peer.say(b"answer").unwrap();
     assert_eq!(call.line(Duration::from_secs(10)).unwrap(), Some(b"answer".to_vec()));
     assert_eq!(call.line(Duration::from_millis(5)).unwrap(), None);
@@ -104,4 +105,25 @@ fn a_peer_that_hung_up_is_gone() {
     drop(call);
     assert_eq!(line(&mut peer), Ok(b"last words".to_vec()));
     assert_eq!(line(&mut peer), Err(Hangup::Gone));
+}
+
+#[test]
+fn those_who_call_are_let_in_as_many_at_a_time_as_asked() {
+    let (_dir, path) = bed();
+    let listener = Listener::bind(&path).unwrap();
+    let _calls: Vec<Call> = (0..3).map(|_| Call::to(&path).unwrap()).collect();
+    assert_eq!((listener.accept(2).len(), listener.accept(2).len(), listener.accept(2).len()), (2, 1, 0));
+}
+
+#[test]
+fn what_was_read_and_not_taken_yet_is_known() {
+    let (_dir, path) = bed();
+    let listener = Listener::bind(&path).unwrap();
+    let mut call = Call::to(&path).unwrap();
+    let mut peer = accept(&listener);
+    call.say(b"one\ntwo").unwrap();
+    assert_eq!(line(&mut peer), Ok(b"one".to_vec()));
+    assert!(peer.has_line());
+    assert_eq!(line(&mut peer), Ok(b"two".to_vec()));
+    assert!(!peer.has_line());
 }
