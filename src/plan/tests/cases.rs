@@ -14,7 +14,7 @@ use crate::plan::text::{Style, render};
 use crate::plan::{Plan, Selection};
 use crate::state::fields::hashes;
 use crate::state::identity::Identity;
-use crate::state::record::EndedHow;
+use crate::state::record::{EndedHow, Provenance};
 
 use super::world::{World, globs, name};
 
@@ -248,6 +248,26 @@ fn a_prompt_is_delivered_again_only_where_the_conversation_that_was_to_get_it_is
     assert!(!given(&identity, None), "an earlier launch's did");
     identity.source = Some("clear".into());
     assert!(!given(&identity, Some("hash")), "the conversation before it got the prompt");
+}
+
+#[test]
+fn a_prompt_is_delivered_again_where_nothing_was_written_of_the_assigned_conversation_that_was_to_get_it() {
+    let mut world = World::new();
+    world.want("api", "claude").prompt = Some("Fix it.".into());
+    world.running("api", "claude").ended("api", EndedHow::Killed(9));
+    let prompt = Some(crate::plan::prompt_hash(&world.record("api").salt, "Fix it."));
+    world.record("api").conversation.as_mut().unwrap().provenance = Provenance::Assigned;
+    world.record("api").prompt_delivered = prompt.clone();
+    world.seen("api").conversation = Evidence::NeverPrompted;
+    for (carried, delivered) in [(prompt, true), (None, false)] {
+        world.launch("api").prompt = carried;
+        match &item(&world.plan(), "api").action {
+            Action::Launch(Mode::SameId { prompt, .. }) => assert_eq!(*prompt, delivered),
+            other => panic!("{other:?}"),
+        }
+    }
+    let text = render(&world.plan(), Style::default());
+    assert!(text.contains("nothing was said in its conversation, whose id is used again"), "{text}");
 }
 
 #[test]
