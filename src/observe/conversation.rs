@@ -17,7 +17,7 @@ use crate::state::stamp::Stamp;
 
 use super::held::{self, Whose};
 use super::observed::{AgentSeen, Evidence, Observed, Seen};
-use super::reports;
+use super::reports::{self, Unproven};
 
 /// What is needed to look for evidence.
 pub struct Ask<'a> {
@@ -78,6 +78,15 @@ pub fn doubt(observed: &mut Observed, unread: &BTreeMap<SessionId, String>) {
     for (id, words) in unread {
         if let Some(seen) = observed.sessions.get_mut(id).filter(|seen| seen.conversation != Evidence::Unread) {
             seen.conversation = Evidence::Unreadable(format!("its reports: {words}"));
+        }
+    }
+}
+
+/// What was reported last and is not there is missing: no earlier conversation takes its place.
+pub fn supersede(observed: &mut Observed, unproven: BTreeMap<SessionId, Unproven>) {
+    for (id, Unproven { conversation, words, .. }) in unproven {
+        if let Some(seen) = observed.sessions.get_mut(&id).filter(|seen| seen.conversation != Evidence::Unread) {
+            seen.conversation = Evidence::Unproven { conversation, words };
         }
     }
 }

@@ -271,6 +271,23 @@ fn a_prompt_is_delivered_again_where_nothing_was_written_of_the_assigned_convers
 }
 
 #[test]
+fn a_conversation_that_was_reported_last_and_is_not_there_is_told_with_the_one_before_it_and_the_ways_out() {
+    let mut world = World::new();
+    world.running("api", "codex").ended("api", EndedHow::Killed(9));
+    let old = world.record("api").conversation.as_ref().unwrap().id.clone();
+    let words = "/r/x.jsonl is not there, which /s/1-2.start.json names".to_owned();
+    world.seen("api").conversation = Evidence::Unproven { conversation: "01a22c4d-31cd".into(), words };
+    let text = render(&world.plan(), Style::default());
+    for words in ["01a22c4d-31cd was reported last", "/s/1-2.start.json", old.as_str(), "--allow-fresh api"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    world.seen("api").conversation = Evidence::Verified(old);
+    world.launch("api").contradicted = Some("conversation 01a22c4d was reported after it, and refused: so".into());
+    let text = render(&world.plan(), Style::default());
+    assert!(text.contains("launch, resume") && text.contains("01a22c4d was reported after it, and refused"), "{text}");
+}
+
+#[test]
 fn a_posture_that_the_conversation_keeps_is_not_taken_back_by_a_resume() {
     let mut world = World::new();
     world.want("api", "claude").choices.permissions = Permissions::Yolo;
