@@ -82,15 +82,13 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
     }
 }
 
-/// Whether the agent reported its conversation and no prompt, or could report neither, and has written nothing of it: the
-/// prompt that its launch carried never reached it. A later conversation of that launch (`/clear`) says nothing of the one that got the prompt.
+/// Whether the agent reported its conversation and no prompt, and has written nothing of it: the prompt that its launch
+/// carried never reached it. A later conversation of that launch (`/clear`) says nothing of the one that got the prompt.
 fn unprompted(subject: &Subject<'_>) -> bool {
     let never = subject.seen.is_some_and(|seen| matches!(seen.conversation, Evidence::NeverPrompted | Evidence::Empty));
     let Some(record) = subject.memory.as_ref().and_then(|memory| memory.record) else { return false };
-    let Some(identity) = &record.identity else {
-        // Of an assigned one that is known by what was written, or by a program that never ran.
-        return never && record.launch().is_some_and(|launch| launch.prompt.is_some());
-    };
+    // Without a report a prompt may have reached it: an agent writes a moment later than it is prompted.
+    let Some(identity) = &record.identity else { return false };
     let mut launches = record.launches.iter();
     let carried = launches.any(|launch| launch.generation == identity.generation && launch.prompt.is_some());
     never && carried && !identity.prompted && identity.source.as_deref() == Some(STARTUP)

@@ -126,6 +126,8 @@ fn without_the_hook_an_assigned_id_is_used_again_until_something_was_said_and_th
     bed.type_into("api", "remember the harbour");
     bed.wait_turns("api", 1);
     bed.wait_idle("api");
+    // Its screen is idle before that.
+    bed.wait("api", "its transcript is written", || bed.conversation("api")["state"] == "unconfirmed");
     bed.kill_agent("api");
     bed.farhelm(["plan"]).ok().says("launch, resume").says("kept, unconfirmed").says(&id[..8]);
     bed.apply();

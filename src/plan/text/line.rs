@@ -206,7 +206,7 @@ fn because(item: &Item, header: &Header) -> String {
     let lost = matches!(item.cost.conversation, ConversationFate::Lost(_));
     let nothing = match &item.action {
         Action::Launch(Mode::SameId { .. }) | Action::Restart(Mode::SameId { .. }) => {
-            "nothing was said in its conversation, whose id is used again"
+            "nothing was written of its conversation, whose id is used again"
         }
         Action::Launch(Mode::Fresh { .. }) if !lost => "nothing to resume",
         _ => "",
