@@ -123,6 +123,18 @@ fn every_schedule_keeps_the_invariants_and_comes_to_rest() {
     try_all(schedule::run, 1);
 }
 
+/// Seeds beyond the usual range that found something once: processes left frozen after a death of farhelm on a full disk,
+/// a session that had not changed and was signalled, a transcript that was taken for more than it held.
+#[test]
+fn schedules_that_failed_once_keep_the_invariants() {
+    let resident = [(6_777, resident::run as fn(u64) -> Verdict)];
+    let seeds = [21_226, 28_862, 39_637].map(|seed| (seed, schedule::run as fn(u64) -> Verdict));
+    for (seed, run) in seeds.into_iter().chain(resident) {
+        let verdict = run(seed);
+        assert!(verdict.wrong.is_empty(), "{}", report(seed, &verdict, SHOWN));
+    }
+}
+
 /// A resident schedule makes many passes: there are fewer of them.
 #[test]
 fn every_resident_schedule_keeps_the_invariants_and_comes_to_rest() {

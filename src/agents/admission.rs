@@ -30,8 +30,10 @@ pub enum Verdict {
     Accepted(Identity),
     /// The former conversation was left; this one, in its place, is not written yet.
     Withdrawn(Identity),
-    /// Judge it again: what it is judged by could not be looked at, or is not there yet.
+    /// Judge it again: what it is judged by could not be looked at.
     NotYet(String),
+    /// Judge it again: its conversation is not there, or is not whole; it may come. The session has left any other for it.
+    Unproven(String),
     /// It counts for nothing.
     Refused(Refusal),
 }
@@ -223,12 +225,14 @@ fn weigh(reports: &Reports, mut identity: Identity, disk: &dyn Disk) -> Verdict 
         return Verdict::Accepted(identity);
     }
     match (reports.evidence, finding) {
+        // The user left the former one, whatever became of the new one's file.
+        (EvidenceRule::CodexRollout, Finding::Changed(_)) if pends => Verdict::Withdrawn(identity),
         (EvidenceRule::CodexRollout | EvidenceRule::SessionFile, Finding::Changed(words)) => {
             Verdict::Refused(Refusal::Contradicted(words))
         }
         (EvidenceRule::CodexRollout | EvidenceRule::SessionFile, Finding::Unreadable(words)) => Verdict::NotYet(words),
         (EvidenceRule::CodexRollout | EvidenceRule::SessionFile, _) if pends => Verdict::Withdrawn(identity),
-        (EvidenceRule::CodexRollout, Finding::Pending(words) | Finding::Missing(words)) => Verdict::NotYet(words),
+        (EvidenceRule::CodexRollout, Finding::Pending(words) | Finding::Missing(words)) => Verdict::Unproven(words),
         // The others report before they write.
         (..) => Verdict::Accepted(identity),
     }

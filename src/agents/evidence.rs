@@ -9,7 +9,10 @@ use crate::host::disk::{Disk, DiskFault};
 
 use super::kind::reports::EvidenceRule;
 
+mod assigned;
 mod heads;
+
+pub use assigned::written;
 
 /// The most that is read of a conversation's file, in bytes. Codex's header line takes about 23 KB (0.171.0).
 pub const HEAD: u64 = 64 << 10;

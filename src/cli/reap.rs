@@ -51,6 +51,8 @@ pub fn run(context: &Context, args: &Reap) -> Result<Exit, CliError> {
             units: Vec::new(),
             grace: GRACE,
             asked: None,
+            // Strays are found again by their marks.
+            noted: true,
         })
         .collect();
     let mut failed = false;

@@ -17,7 +17,7 @@ use crate::state::stamp::Stamp;
 
 use super::held::{self, Whose};
 use super::observed::{AgentSeen, Evidence, Observed, Seen};
-use super::reports;
+use super::reports::{self, Unproven};
 
 /// What is needed to look for evidence.
 pub struct Ask<'a> {
@@ -38,8 +38,9 @@ pub fn add<'k>(
     kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
 ) {
     let taken = reports::taken(recorded);
+    let contents = observed.contents.clone();
     let look = |record: &Record| match kind_of(&record.kind)
-        .map(|kind| held::unless(host, ask, kind, Whose::of(record), evidence(host, ask, kind, record)))
+        .map(|kind| held::unless(host, ask, kind, Whose::of(record), evidence(host, (ask, &contents), kind, record)))
     {
         Some(evidence) => evidence,
         None => of_record(record),
@@ -77,6 +78,15 @@ pub fn doubt(observed: &mut Observed, unread: &BTreeMap<SessionId, String>) {
     for (id, words) in unread {
         if let Some(seen) = observed.sessions.get_mut(id).filter(|seen| seen.conversation != Evidence::Unread) {
             seen.conversation = Evidence::Unreadable(format!("its reports: {words}"));
+        }
+    }
+}
+
+/// What was reported last and is not there is missing: no earlier conversation takes its place.
+pub fn supersede(observed: &mut Observed, unproven: BTreeMap<SessionId, Unproven>) {
+    for (id, Unproven { conversation, words, .. }) in unproven {
+        if let Some(seen) = observed.sessions.get_mut(&id).filter(|seen| seen.conversation != Evidence::Unread) {
+            seen.conversation = Evidence::Unproven { conversation, words };
         }
     }
 }
@@ -128,10 +138,10 @@ fn of_stamp<'k>(
     kind.map_or(said.clone(), |kind| held::unless(host, ask, kind, whose, said))
 }
 
-fn evidence(disk: &dyn Disk, ask: &Ask<'_>, kind: &Kind, record: &Record) -> Evidence {
+fn evidence(disk: &dyn Disk, (ask, contents): (&Ask<'_>, &fields::Contents), kind: &Kind, record: &Record) -> Evidence {
     let Some(conversation) = record.conversation.as_ref().filter(|known| known.provenance == Provenance::Reported)
     else {
-        return of_record(record);
+        return assigned(disk, (ask, contents), kind, record);
     };
     let (Some(identity), Some(reports)) = (&record.identity, &kind.reports) else {
         // Rebuilt from a stamp, which holds the id alone. It was verified when it was reported, and an agent that does
@@ -141,6 +151,40 @@ fn evidence(disk: &dyn Disk, ask: &Ask<'_>, kind: &Kind, record: &Record) -> Evi
     let root = moved_root(ask, kind, record)
         .and_then(|env| evidence::root(reports.evidence, |name| env.get(name).map(String::as_str)));
     of_finding(identity, identity.verify(reports.evidence, root.as_deref(), disk))
+}
+
+/// An assigned id that is to be resumed on the operator's word: with nothing written of it there is nothing to resume, and
+/// the id can be used again.
+fn assigned(disk: &dyn Disk, (ask, contents): (&Ask<'_>, &fields::Contents), kind: &Kind, record: &Record) -> Evidence {
+    let plain = of_record(record);
+    // Variables that only a launch learns may say where the agent looks.
+    let known_place = |session: &&Session| session.resume_assigned && session.env_bundles.is_empty();
+    let wanted = ask.desired.sessions.get(&record.name).filter(known_place);
+    let (Evidence::Assigned, Some(known), Some(session)) = (&plain, &record.conversation, wanted) else { return plain };
+    let Some((rule, root)) = kind.reports.as_ref().map(|reports| reports.evidence).and_then(|rule| {
+        let env = environment(ask, kind, session)?;
+        Some((rule, evidence::root(rule, |name| env.get(name).map(String::as_str))?))
+    }) else {
+        return plain;
+    };
+    match evidence::written(rule, &known.id, &root, disk) {
+        None | Some(Finding::Verified { .. }) => plain,
+        Some(Finding::NeverPrompted | Finding::Empty) if !looks_where_it_wrote(kind, record, session, contents) => {
+            Evidence::Missing(format!("nothing of it is below {}, where the agent will look", root.display()))
+        }
+        Some(Finding::NeverPrompted) => Evidence::NeverPrompted,
+        Some(Finding::Empty) => Evidence::Empty,
+        Some(Finding::Unreadable(words)) => Evidence::Unreadable(words),
+        Some(Finding::Changed(words) | Finding::Missing(words) | Finding::Pending(words)) => Evidence::Changed(words),
+    }
+}
+
+/// Whether the variables that say where the agent looks are those of its last launch.
+fn looks_where_it_wrote(kind: &Kind, record: &Record, session: &Session, contents: &fields::Contents) -> bool {
+    let now = fields::hashes(session, &record.salt, contents);
+    let names = kind.conversation.iter().flat_map(|forms| &forms.home_env);
+    let mut fields = names.map(|name| Field::Env(name.clone()));
+    record.fields_version == fields::VERSION && fields.all(|field| record.fields.get(&field) == now.get(&field))
 }
 
 fn of_finding(identity: &Identity, finding: Finding) -> Evidence {
@@ -167,9 +211,14 @@ fn moved_root(ask: &Ask<'_>, kind: &Kind, record: &Record) -> Option<BTreeMap<St
     if !set && !was_set {
         return None;
     }
+    environment(ask, kind, session)
+}
+
+/// The variables that say where the agent will look; none where a secret decides, whose value is not read for this.
+fn environment(ask: &Ask<'_>, kind: &Kind, session: &Session) -> Option<BTreeMap<String, String>> {
+    let names = &kind.conversation.as_ref()?.home_env;
     let mut env: BTreeMap<String, String> =
         names.iter().filter_map(|name| Some((name.clone(), literal(session, name)?.to_owned()))).collect();
-    // A secret's value is not read for this: where it alone decides, the file stays where it was reported.
     if names.iter().any(|name| session.env.contains_key(name) && !env.contains_key(name)) {
         return None;
     }

@@ -202,6 +202,13 @@ pub enum Evidence {
     Missing(String),
     /// It is there and is another's.
     Changed(String),
+    /// Another one was reported last, and is not there.
+    Unproven {
+        /// Its id.
+        conversation: String,
+        /// What is not there, in words.
+        words: String,
+    },
     /// It could not be looked at: nothing is known of it.
     Unreadable(String),
     /// It is there and must not be resumed now: it is open elsewhere, or a resume would endanger it.

@@ -55,6 +55,19 @@ pub struct Judgement {
     pub judged: Vec<Judged>,
     /// Sessions some of whose reports could not be read, and why: which conversation they have is not known now.
     pub unread: BTreeMap<SessionId, String>,
+    /// Sessions whose agents reported, last of all, a conversation that is not there: which, and why.
+    pub unproven: BTreeMap<SessionId, Unproven>,
+}
+
+/// A conversation that was reported and is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unproven {
+    /// Its id, as reported.
+    pub conversation: String,
+    /// What was not found, and which file says that it should be there, in words.
+    pub words: String,
+    /// When it was reported, on the boot clock.
+    pub at_ms: u64,
 }
 
 /// Judges all reports of the recorded sessions. Records are changed in memory.
@@ -65,43 +78,78 @@ pub fn judge<'k>(
     observed: &mut Observed,
     kind_of: &dyn Fn(&Name) -> Option<&'k Kind>,
 ) -> Judgement {
-    let with_reports = disk.list(&layout.reports());
-    let Judgement { mut judged, mut unread } = Judgement::default();
+    let with_reports = disk.list(&layout.reports()).map_err(|error| error.to_string());
+    let mut judgement = Judgement::default();
     for (name, record) in &mut recorded.records {
         let Some(kind) = kind_of(&record.kind).filter(|kind| kind.reports.is_some()) else { continue };
-        let mut doings = Vec::new();
-        let dir = layout.report_dir(record.id);
-        let found = match &with_reports {
-            Ok(names) if names.binary_search(&record.id.to_string()).is_err() => Ok(Vec::new()),
-            Ok(_) => reading::all(disk, &dir).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        for found in found.unwrap_or_else(|words| {
-            unread.insert(record.id, words);
+        let mut aside = Aside::default();
+        for found in reports_of(disk, layout, &with_reports, record.id).unwrap_or_else(|words| {
+            judgement.unread.insert(record.id, words);
             Vec::new()
         }) {
             let outcome = match &found.report {
                 Err(words) if found.unread => {
-                    unread.insert(record.id, format!("{}: {words}", found.file.display()));
+                    judgement.unread.insert(record.id, format!("{}: {words}", found.file.display()));
                     Outcome::Stays
                 }
-                _ => one(kind, record, &found, &mut doings, (disk, &layout.launch())),
+                _ => one(kind, record, &found, &mut aside, (disk, &layout.launch())),
             };
-            judged.push(Judged { session: name.clone(), id: record.id, found, outcome });
+            judgement.judged.push(Judged { session: name.clone(), id: record.id, found, outcome });
         }
-        doings.extend(record.activity);
+        if let Some(unproven) = aside.unproven.filter(|unproven| !is_overtaken(record, unproven)) {
+            judgement.unproven.insert(record.id, unproven);
+        }
+        aside.doings.extend(record.activity);
         if let Some(seen) = observed.sessions.get_mut(&record.id) {
-            seen.activity = activity(record, &doings, &observed.at);
+            seen.activity = activity(record, &aside.doings, &observed.at);
         }
     }
-    Judgement { judged, unread }
+    judgement
+}
+
+/// The reports of one session; `with_reports` are the sessions that have any.
+fn reports_of(
+    disk: &dyn Disk,
+    layout: &Layout,
+    with_reports: &Result<Vec<String>, String>,
+    id: SessionId,
+) -> Result<Vec<Found>, String> {
+    if with_reports.as_ref().map_err(Clone::clone)?.binary_search(&id.to_string()).is_err() {
+        return Ok(Vec::new());
+    }
+    reading::all(disk, &layout.report_dir(id)).map_err(|error| error.to_string())
+}
+
+/// What judging one session's reports notes, beside what becomes of each.
+#[derive(Default)]
+struct Aside {
+    doings: Vec<Said>,
+    unproven: Option<Unproven>,
+}
+
+impl Aside {
+    /// The newest counts.
+    fn note(&mut self, report: &Report, file: &Path, words: &str) {
+        let at_ms = report.at.boot_ms;
+        if self.unproven.as_ref().is_none_or(|known| known.at_ms <= at_ms) {
+            let words = format!("{words}, which {} names", file.display());
+            self.unproven = Some(Unproven { conversation: report.conversation.clone(), words, at_ms });
+        }
+    }
+}
+
+/// Whether a report counted that came later, or was of the same conversation: it may have been judged later too.
+fn is_overtaken(record: &Record, unproven: &Unproven) -> bool {
+    let (Some(known), Some(launch)) = (&record.identity, record.launch()) else { return false };
+    let later = known.boot == launch.boot && known.at.boot_ms >= unproven.at_ms;
+    known.reported == unproven.conversation || later
 }
 
 fn one(
     kind: &Kind,
     record: &mut Record,
     found: &Found,
-    doings: &mut Vec<Said>,
+    aside: &mut Aside,
     (disk, files): (&dyn Disk, &Path),
 ) -> Outcome {
     let report = match &found.report {
@@ -120,13 +168,18 @@ fn one(
                 record.identity = Some(identity);
                 if let Some(last) = record.launches.last_mut() {
                     last.refused = None;
+                    last.contradicted = None;
                     last.process = launch.and_then(|launch| launch.process);
                 }
                 Outcome::Accepted
             }
             Verdict::NotYet(_) => Outcome::Stays,
+            Verdict::Unproven(words) => {
+                aside.note(report, &found.file, &words);
+                Outcome::Stays
+            }
             Verdict::Refused(refusal) => {
-                note_refusal(record, &refusal);
+                note_refusal(record, report, &refusal);
                 refused(&refusal)
             }
         }
@@ -141,7 +194,7 @@ fn one(
         && let Some((doing, at)) = admission::doing(kind, std::iter::once(report))
     {
         let said = Said { doing, at, generation: report.generation };
-        doings.push(said);
+        aside.doings.push(said);
         if outcome == Outcome::Accepted && record.activity.is_none_or(|known| known.at.boot_ms <= at.boot_ms) {
             record.activity = Some(said);
         }
@@ -161,7 +214,12 @@ fn with_process(launch: Launch, id: SessionId, report: &Report, (disk, files): (
 
 /// Remembers why the latest launch has no conversation. A nested or delegated agent's report says nothing of it once one
 /// counted, nor does one of another launch.
-fn note_refusal(record: &mut Record, refusal: &Refusal) {
+fn note_refusal(record: &mut Record, report: &Report, refusal: &Refusal) {
+    let other = record.identity.as_ref().is_some_and(|known| known.reported != report.conversation);
+    if let (Refusal::Contradicted(words), Some(launch)) = (refusal, record.launches.last_mut().filter(|_| other)) {
+        launch.contradicted =
+            Some(format!("conversation {} was reported after it, and refused: {words}", report.conversation));
+    }
     let of_it = matches!(refusal, Refusal::Chain(_) | Refusal::Contradicted(_) | Refusal::UnknownSource(_));
     let identity = record.identity.as_ref().map(|identity| identity.generation);
     if let Some(launch) = record.launches.last_mut().filter(|launch| of_it && identity != Some(launch.generation)) {

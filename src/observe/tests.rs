@@ -26,6 +26,7 @@ use super::observed::{AgentSeen, Observed, Seen};
 mod absence;
 mod presence;
 mod strays;
+mod unconfirmed;
 
 /// What one look at the machine finds; `table()` ends the look and moves on to the next.
 #[derive(Clone, Default)]

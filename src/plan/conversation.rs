@@ -86,10 +86,9 @@ pub(super) fn start(wanted: &Wanted<'_, '_>, live: bool) -> Start {
 /// carried never reached it. A later conversation of that launch (`/clear`) says nothing of the one that got the prompt.
 fn unprompted(subject: &Subject<'_>) -> bool {
     let never = subject.seen.is_some_and(|seen| matches!(seen.conversation, Evidence::NeverPrompted | Evidence::Empty));
-    let record = subject.memory.as_ref().and_then(|memory| memory.record);
-    let Some((record, identity)) = record.and_then(|record| Some((record, record.identity.as_ref()?))) else {
-        return false;
-    };
+    let Some(record) = subject.memory.as_ref().and_then(|memory| memory.record) else { return false };
+    // Without a report a prompt may have reached it: an agent writes a moment later than it is prompted.
+    let Some(identity) = &record.identity else { return false };
     let mut launches = record.launches.iter();
     let carried = launches.any(|launch| launch.generation == identity.generation && launch.prompt.is_some());
     never && carried && !identity.prompted && identity.source.as_deref() == Some(STARTUP)
@@ -151,6 +150,7 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
         Evidence::Unreadable(words) => return unspoilt(format!("conversation {id} cannot be looked at: {words}")),
         Evidence::Pending(words) => return spoilt(format!("conversation {id} is not stored yet: {words}")),
         Evidence::Missing(words) => return spoilt(format!("conversation {id} cannot be found: {words}")),
+        Evidence::Unproven { conversation, words } => return spoilt(unproven(past, conversation, words)),
         Evidence::Changed(words) => return spoilt(format!("conversation {id} is not what it was: {words}")),
         Evidence::Held(words) => return unspoilt(format!("conversation {id} must not be resumed now: {words}")),
         Evidence::TakenBy(other) => return unspoilt(format!("conversation {id} taken by {other}")),
@@ -182,6 +182,18 @@ fn found(wanted: &Wanted<'_, '_>, past: &Memory<'_>, forms: &ConversationForms, 
             past.record.and_then(Record::refusal).map(|why| format!(": {why}")).unwrap_or_default()
         )),
     }
+}
+
+/// Why what was reported last keeps the conversation before it from going on, and what would let it. Both ids are written
+/// out: Codex's, which begin with the time, may have their first eight digits in common.
+fn unproven(past: &Memory<'_>, conversation: &str, words: &str) -> String {
+    let before = past.conversation.filter(|_| past.record.is_some());
+    let before = before
+        .map(|id| format!("; it was in conversation {id} before that, and goes on there when that report is removed"));
+    format!(
+        "conversation {conversation} was reported last and cannot be verified: {words}{}",
+        before.unwrap_or_default()
+    )
 }
 
 /// Why there may be a conversation of which nothing was reported; `None` when nothing can have been said.

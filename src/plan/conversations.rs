@@ -42,7 +42,11 @@ fn one(observed: &Observed, record: &Record, reaped: bool) -> Known {
     let evidence = observed.sessions.get(&record.id).map_or(&Evidence::Unread, |seen| &seen.conversation);
     let (state, words) = state(evidence);
     let silence = observed.sessions.get(&record.id).and_then(|seen| seen.silence.as_ref()).filter(|_| !reaped);
-    let (state, words) = silence.map_or((state, words), |silence| ("none-reported", silence.words(&record.name)));
+    let (state, mut words) = silence.map_or((state, words), |silence| ("none-reported", silence.words(&record.name)));
+    if let Some(contradicted) = record.launch().and_then(|launch| launch.contradicted.as_deref()) {
+        words =
+            [words.as_str(), contradicted].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    }
     Known {
         session: record.name.clone(),
         kind: record.kind.clone(),
@@ -64,6 +68,9 @@ fn state(evidence: &Evidence) -> (&'static str, String) {
         Evidence::Assigned => ("unconfirmed", "assigned at launch, never reported".to_owned()),
         Evidence::Pending(words) => ("pending", words.clone()),
         Evidence::Missing(words) => ("missing", words.clone()),
+        Evidence::Unproven { conversation, words } => {
+            ("missing", format!("conversation {conversation} was reported last and cannot be verified: {words}"))
+        }
         Evidence::Changed(words) => ("changed", words.clone()),
         Evidence::Unreadable(words) => ("unreadable", words.clone()),
         Evidence::Held(words) => ("held", words.clone()),

@@ -87,6 +87,8 @@ fn notes(subject: &Subject<'_>, inputs: &Inputs<'_>) -> Vec<String> {
         Silence::Starting(_) => None,
         said => Some(said.words(subject.name)),
     }));
+    let record = subject.memory.as_ref().and_then(|memory| memory.record);
+    notes.extend(record.and_then(|record| record.launch()?.contradicted.clone()));
     if let (Some(_), Some(Evidence::TakenBy(other))) = (&subject.memory, subject.seen.map(|seen| &seen.conversation)) {
         notes.push(format!("conversation taken by {other}"));
     }

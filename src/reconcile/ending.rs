@@ -52,7 +52,7 @@ impl Round<'_> {
         if jobs.is_empty() {
             return BTreeSet::new();
         }
-        self.intend(&jobs, ledger);
+        self.intend(&mut jobs, ledger);
         let endings = self.ask(&jobs, ledger);
         let (mut failed, mut unended) = (BTreeSet::new(), BTreeSet::new());
         let mut ended = Vec::new();
@@ -141,11 +141,12 @@ impl Round<'_> {
     }
 
     /// Says of each record what is about to be ended. A stop must never fail for a full disk: the intent is best effort,
-    /// its loss makes a death look like an exit, and leaves frozen what a death of farhelm leaves frozen.
-    fn intend(&self, jobs: &[(&Item, Target)], ledger: &mut Ledger<'_>) {
-        let fresh: Vec<&Item> =
-            jobs.iter().filter(|(_, target)| target.asked.is_none()).map(|(item, _)| *item).collect();
-        for item in &fresh {
+    /// its loss makes a death look like an exit, and lets nothing be frozen.
+    fn intend(&self, jobs: &mut [(&Item, Target)], ledger: &mut Ledger<'_>) {
+        let fresh = |(_, target): &&mut (&Item, Target)| target.asked.is_none();
+        let mut names: Vec<Name> = Vec::new();
+        for (item, _) in jobs.iter_mut().filter(fresh) {
+            names.push(item.session.clone());
             let agent = matches!(item.action, Action::Stop | Action::Restart(_) | Action::Reap);
             ledger.change(&item.session, |record| {
                 record.ending = true;
@@ -155,9 +156,12 @@ impl Round<'_> {
                 }
             });
         }
-        let names: Vec<Name> = fresh.iter().map(|item| item.session.clone()).collect();
-        if let (Some(first), Err(words)) = (names.first(), ledger.save(&names)) {
-            ledger.event(first, "record", Outcome::Failed, Some(&words));
+        let saved = ledger.save(&names);
+        if let (Some(first), Err(words)) = (names.first(), &saved) {
+            ledger.event(first, "record", Outcome::Failed, Some(words));
+        }
+        for (item, target) in jobs.iter_mut().filter(fresh) {
+            target.noted = saved.is_ok() && ledger.recorded.records.contains_key(&item.session);
         }
     }
 
@@ -187,7 +191,7 @@ impl Round<'_> {
             }
             _ => return None,
         };
-        let mut target = Target { session: id, claim, roots, units, grace, asked: None };
+        let mut target = Target { session: id, claim, roots, units, grace, asked: None, noted: false };
         if let Some(record) = record {
             self.go_on(&mut target, record);
         }
@@ -199,6 +203,7 @@ impl Round<'_> {
         let boot = &self.observed.boot;
         let leaving = record.leaves(&target.claim, boot);
         target.asked = leaving.map(|leaving| (leaving.stage, leaving.at));
+        target.noted = leaving.is_some();
         let whole = Some(record).filter(|_| target.claim == Claim::Session);
         let parts = whole.into_iter().flat_map(|record| &record.leaving).filter(|part| part.boot == *boot);
         target.roots.extend(leaving.into_iter().chain(parts).flat_map(|leaving| &leaving.processes));

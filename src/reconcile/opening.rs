@@ -111,6 +111,7 @@ impl Workshop<'_, '_> {
             ran: false,
             over: None,
             refused: None,
+            contradicted: None,
             ended: None,
         });
         let surplus = record.launches.len().saturating_sub(MAX_LAUNCHES);

@@ -250,7 +250,9 @@ impl<'a> Sweep<'a> {
                 return self.thaw(group, &frozen);
             }
             for (index, key) in fresh {
-                self.signal(index, key, Signal::Stop);
+                // What nobody would let go on again is not frozen.
+                let signal = if self.targets[index].noted { Signal::Stop } else { Signal::Kill };
+                self.signal(index, key, signal);
                 frozen.insert(key);
             }
         }

@@ -89,11 +89,12 @@ impl Reconciler<'_> {
         let before = recorded.records.clone();
         complete(&mut recorded, &observed, desired, &executed);
         let kind_of = |kind: &Name| desired.kinds.get(kind).or_else(|| catalogue::builtin().get(kind));
-        let Judgement { judged, unread } =
+        let Judgement { judged, unread, unproven } =
             reports::judge(self.host, self.store.layout(), &mut recorded, &mut observed, &kind_of);
         silence::look(self.host, desired, &mut observed, &recorded, &kind_of);
         let ask = conversation::Ask { desired, thorough: self.setup.thorough, home: self.setup.home.as_deref() };
         conversation::add(self.host, &ask, &mut observed, &recorded, &kind_of);
+        conversation::supersede(&mut observed, unproven);
         conversation::doubt(&mut observed, &unread);
         conversation::note_found(&observed, &mut recorded);
         let changed = recorded.records.iter().filter(|(name, record)| before.get(*name) != Some(record));

@@ -65,6 +65,7 @@ pub fn record_from(stamp: &Stamp, kind: Name, facts: PaneFacts) -> Record {
         ran: false,
         over: None,
         refused: None,
+        contradicted: None,
         ended: facts.ended,
     };
     // One that could not be read came with no hashes either.

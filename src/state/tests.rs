@@ -100,6 +100,7 @@ pub fn launch(generation: u32) -> Launch {
         ran: false,
         over: None,
         refused: None,
+        contradicted: None,
         ended: None,
     }
 }

@@ -111,6 +111,30 @@ fn a_question_before_its_start_is_named() {
     bed.down();
 }
 
+/// Without the hook only what is written, or not, says whether anything was said.
+#[test]
+fn without_the_hook_an_assigned_id_is_used_again_until_something_was_said_and_then_resumed() {
+    let Some(bed) = AGENT.bed() else { return };
+    bed.sessions(&[("api", "permissions: yolo\nhooks: off\nresume_assigned: true")]);
+    bed.apply();
+    bed.wait_idle("api");
+    let id = bed.conversation("api")["id"].as_str().expect("an assigned id").to_owned();
+    bed.kill_agent("api");
+    bed.farhelm(["plan"]).ok().says("1 to launch").says("nothing to lose").says("whose id is used again");
+    bed.apply();
+    bed.wait_idle("api");
+    bed.type_into("api", "remember the harbour");
+    bed.wait_turns("api", 1);
+    bed.wait_idle("api");
+    // Its screen is idle before that.
+    bed.wait("api", "its transcript is written", || bed.conversation("api")["state"] == "unconfirmed");
+    bed.kill_agent("api");
+    bed.farhelm(["plan"]).ok().says("launch, resume").says("kept, unconfirmed").says(&id[..8]);
+    bed.apply();
+    bed.goes_on("api", &id, &["remember the harbour"], "and of its ships");
+    bed.down();
+}
+
 #[test]
 fn is_not_resumed_while_its_conversation_is_open_in_another_process() {
     let Some(bed) = AGENT.bed() else { return };

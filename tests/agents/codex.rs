@@ -1,5 +1,8 @@
 //! Codex.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use crate::agent::{Agent, Home, KEY, Shown, by_choice};
 
 pub static AGENT: Agent = Agent {
@@ -86,6 +89,54 @@ fn is_not_resumed_while_its_conversation_is_open_in_another_process() {
     bed.farhelm(["plan"]).ok().says("launch, resume").says(&id[..8]);
     bed.apply();
     bed.goes_on("api", &id, &["remember the harbour"], "and of its ships");
+    bed.down();
+}
+
+/// The rollouts below a directory.
+fn rollouts(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { rollouts(&path) } else { vec![path] }).collect()
+}
+
+/// Left for a new conversation that nobody has looked at yet when its rollout is spoilt.
+#[test]
+fn a_new_conversation_whose_rollout_is_gone_is_not_silently_passed_over() {
+    let Some(bed) = AGENT.bed() else { return };
+    bed.sessions(&[("api", "permissions: yolo")]);
+    let old = bed.prompted("api", "remember the harbour");
+    // The report of the new one takes the place of one that no pass has taken.
+    bed.apply();
+    bed.slash("api", "/new", "remember the harbour");
+    bed.wait_idle("api");
+    bed.type_into("api", "and of its ships");
+    bed.wait_turns("api", 2);
+    bed.wait_idle("api");
+    bed.wait("api", "the new one is reported", || bed.conversation("api")["id"] != *old);
+    let new = bed.conversation("api")["id"].as_str().expect("an id").to_owned();
+    bed.kill_agent("api");
+    let rollout =
+        rollouts(&bed.path("home/.codex/sessions")).into_iter().find(|path| path.to_string_lossy().contains(&new));
+    let rollout = rollout.expect("the rollout of the new one");
+    let text = fs::read(&rollout).expect("a rollout");
+    for spoilt in [None, Some(&text[..40])] {
+        fs::remove_file(&rollout).expect("it was there");
+        if let Some(text) = spoilt {
+            fs::write(&rollout, text).expect("written");
+        }
+        bed.farhelm(["plan"]).ok().says("blocked").says("reported last").says(&new).says(&old);
+        bed.farhelm(["describe", "api"]).ok().says("reported last").says(&new);
+        bed.apply();
+        assert!(bed.left().is_empty(), "{:?}", bed.left());
+        fs::write(&rollout, "").expect("written");
+    }
+    // What is of something else is no rollout of it: its report is refused, and that is said.
+    fs::write(&rollout, "garbage\n").expect("written");
+    bed.farhelm(["plan"]).ok().says("launch, resume").says(&new).says("refused");
+    bed.farhelm(["describe", "api"]).ok().says(&new).says("refused");
+    fs::write(&rollout, &text).expect("written");
+    bed.farhelm(["plan"]).ok().says("launch, resume");
+    bed.apply();
+    bed.goes_on("api", &new, &["and of its ships"], "and the tides");
     bed.down();
 }
 

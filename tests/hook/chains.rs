@@ -38,6 +38,7 @@ fn launch(report: &Report, place: usize) -> Launch {
         ran: false,
         over: None,
         refused: None,
+        contradicted: None,
         ended: None,
     }
 }

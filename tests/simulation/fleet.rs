@@ -340,8 +340,6 @@ pub fn settle(desired: &mut Desired) {
     desired.policy.prune = true;
     for session in desired.sessions.values_mut().chain(desired.spawn.templates.values_mut()) {
         session.update = UpdateWhen::Now;
-        // An agent that never said so may have nothing to resume: it would end again and again.
-        session.resume_assigned &= !speaks(&session.kind);
         if session.invocation[0].ends_with(MISSING) {
             session.invocation[0] = session.invocation[0].replace(MISSING, "steady");
         }

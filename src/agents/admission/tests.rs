@@ -44,6 +44,7 @@ fn launch(generation: u32) -> Launch {
         ran: false,
         over: None,
         refused: None,
+        contradicted: None,
         ended: None,
     }
 }
@@ -258,7 +259,7 @@ fn codex_is_accepted_by_its_rollout_and_waited_for_until_it_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let mut report = report("codex", ID, Some("startup"));
     report.transcript = Some(dir.path().join(format!("rollout-{ID}.jsonl")).to_str().unwrap().to_owned());
-    assert!(matches!(verdict(None, &report), Verdict::NotYet(_)));
+    assert!(matches!(verdict(None, &report), Verdict::Unproven(_)));
     rollout(dir.path(), ID);
     let identity = accepted(None, &report);
     assert!(identity.seen);
@@ -283,6 +284,10 @@ fn clearing_codex_withdraws_the_old_conversation_until_the_new_one_is_written() 
         Finding::Verified { id: OTHER.to_owned(), target: OTHER.to_owned() }
     );
     assert!(accepted(Some(&known), &clear).seen);
+    // The old one was left, whatever is there in the place of the new one.
+    fs::write(clear.transcript.as_deref().unwrap(), "garbage\n").unwrap();
+    let Verdict::Withdrawn(spoilt) = verdict(Some(&known), &clear) else { panic!() };
+    assert!(matches!(spoilt.verify(EvidenceRule::CodexRollout, None, &disk()), Finding::Changed(_)));
 }
 
 #[test]

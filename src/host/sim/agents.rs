@@ -43,7 +43,8 @@ fn head(vendor: Vendor, id: &str, dir: &Path) -> String {
     }
 }
 
-const MESSAGE: &str = "{\"type\":\"user\",\"uuid\":\"1\"}\n";
+/// What is written of a prompt and its answer.
+pub(super) const MESSAGE: &str = "{\"type\":\"user\",\"uuid\":\"1\"}\n";
 
 /// What a Codex holds open of its conversation.
 fn lock_file(talk: &str) -> PathBuf {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::super::process::ProcessKey;
 use super::World;
+use super::agents;
 use super::ledger::Origin;
 use super::machine::Machine;
 
@@ -151,7 +152,8 @@ impl Machine {
 
     /// Whether the file of a conversation is there, unspoilt, with something in it that was said.
     pub(super) fn talk_is_there(&self, talk: &Talk) -> bool {
-        let said = talk.prompted && !talk.text.is_empty();
+        // An agent that is killed before it writes has a prompt, and a file without a word of it.
+        let said = talk.prompted && String::from_utf8_lossy(&talk.text).contains(agents::MESSAGE);
         said && self.files.read(&talk.file, u64::MAX).is_ok_and(|bytes| bytes == talk.text)
     }
 

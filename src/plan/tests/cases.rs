@@ -14,7 +14,7 @@ use crate::plan::text::{Style, render};
 use crate::plan::{Plan, Selection};
 use crate::state::fields::hashes;
 use crate::state::identity::Identity;
-use crate::state::record::EndedHow;
+use crate::state::record::{EndedHow, Provenance};
 
 use super::world::{World, globs, name};
 
@@ -248,6 +248,38 @@ fn a_prompt_is_delivered_again_only_where_the_conversation_that_was_to_get_it_is
     assert!(!given(&identity, None), "an earlier launch's did");
     identity.source = Some("clear".into());
     assert!(!given(&identity, Some("hash")), "the conversation before it got the prompt");
+}
+
+#[test]
+fn a_prompt_is_not_delivered_again_where_nothing_was_written_of_the_assigned_conversation_that_was_to_get_it() {
+    let mut world = World::new();
+    world.want("api", "claude").prompt = Some("Fix it.".into());
+    world.running("api", "claude").ended("api", EndedHow::Killed(9));
+    let prompt = Some(crate::plan::prompt_hash(&world.record("api").salt, "Fix it."));
+    world.record("api").conversation.as_mut().unwrap().provenance = Provenance::Assigned;
+    world.record("api").prompt_delivered = prompt.clone();
+    world.seen("api").conversation = Evidence::NeverPrompted;
+    world.launch("api").prompt = prompt;
+    assert!(matches!(&item(&world.plan(), "api").action, Action::Launch(Mode::SameId { prompt: false, .. })));
+    let text = render(&world.plan(), Style::default());
+    assert!(text.contains("nothing was written of its conversation, whose id is used again"), "{text}");
+}
+
+#[test]
+fn a_conversation_that_was_reported_last_and_is_not_there_is_told_with_the_one_before_it_and_the_ways_out() {
+    let mut world = World::new();
+    world.running("api", "codex").ended("api", EndedHow::Killed(9));
+    let old = world.record("api").conversation.as_ref().unwrap().id.clone();
+    let words = "/r/x.jsonl is not there, which /s/1-2.start.json names".to_owned();
+    world.seen("api").conversation = Evidence::Unproven { conversation: "01a22c4d-31cd".into(), words };
+    let text = render(&world.plan(), Style::default());
+    for words in ["01a22c4d-31cd was reported last", "/s/1-2.start.json", old.as_str(), "--allow-fresh api"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    world.seen("api").conversation = Evidence::Verified(old);
+    world.launch("api").contradicted = Some("conversation 01a22c4d was reported after it, and refused: so".into());
+    let text = render(&world.plan(), Style::default());
+    assert!(text.contains("launch, resume") && text.contains("01a22c4d was reported after it, and refused"), "{text}");
 }
 
 #[test]

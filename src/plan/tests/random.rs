@@ -161,7 +161,7 @@ fn seen(w: &mut World, text: &str, b: &mut Bytes<'_>) {
             w.seen(text).agent = AgentSeen::Launching { pane, since };
         }
     }
-    let evidence = match b.below(8) {
+    let evidence = match b.below(9) {
         0 => return,
         1 => Evidence::None,
         2 => Evidence::NeverPrompted,
@@ -169,6 +169,7 @@ fn seen(w: &mut World, text: &str, b: &mut Bytes<'_>) {
         4 => Evidence::Pending(words()),
         5 => Evidence::Missing(words()),
         6 => Evidence::Changed(words()),
+        7 => Evidence::Unproven { conversation: words(), words: words() },
         _ => Evidence::TakenBy(name("other")),
     };
     w.seen(text).conversation = evidence;

@@ -329,6 +329,7 @@ pub fn record(session: &Session) -> Record {
             ran: false,
             over: None,
             refused: None,
+            contradicted: None,
             ended: None,
         }],
         tabs: BTreeMap::new(),

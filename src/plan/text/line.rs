@@ -203,9 +203,14 @@ fn because(item: &Item, header: &Header) -> String {
         }
         reason => reason.words(),
     });
-    let fresh = matches!(&item.action, Action::Launch(Mode::Fresh { .. } | Mode::SameId { .. }));
     let lost = matches!(item.cost.conversation, ConversationFate::Lost(_));
-    let nothing = if fresh && !lost { "nothing to resume" } else { "" };
+    let nothing = match &item.action {
+        Action::Launch(Mode::SameId { .. }) | Action::Restart(Mode::SameId { .. }) => {
+            "nothing was written of its conversation, whose id is used again"
+        }
+        Action::Launch(Mode::Fresh { .. }) if !lost => "nothing to resume",
+        _ => "",
+    };
     let (starts, others): (Vec<_>, Vec<_>) = reasons.partition(|words| !words.contains(" changed"));
     join([starts.join("; "), others.join("; "), nothing.to_owned()])
 }

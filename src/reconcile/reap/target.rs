@@ -23,6 +23,9 @@ pub struct Target {
     pub grace: Duration,
     /// Who was asked by an earlier pass, and when.
     pub asked: Option<(Stage, Moment)>,
+    /// It is written down, or will be listed again, that this is being ended: a death of farhelm leaves what is frozen
+    /// then to whoever comes next. Nothing else is frozen.
+    pub noted: bool,
 }
 
 /// What was asked, and has not ended yet, although nothing went wrong.

@@ -52,6 +52,9 @@ pub struct Launch {
     /// Why a report of its conversation counted for nothing, in words, while none has counted.
     #[serde(default)]
     pub refused: Option<String>,
+    /// Why a report of another conversation than the one that counts was refused, in words: its record was something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradicted: Option<String>,
     /// How it ended.
     #[serde(default)]
     pub ended: Option<Ended>,

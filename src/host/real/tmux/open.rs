@@ -138,22 +138,29 @@ fn request_line(script: &mut Script, request: &OpenPane, index: usize, nonce: &s
             format!("{target}={nonce}")
         }
         Place::Respawn(pane) => {
+            // First, since it ends the line where there is no such pane.
+            remain(script, &pane.0);
             told::show(script, pane, index, nonce);
             let words: [&[u8]; 5] = [b"respawn-pane", b"-t", pane.0.as_bytes(), b"-c", &dir];
             script.command(words.into_iter().chain(command(&request.argv)));
             pane.0.clone()
         }
     };
-    script.command(["set-option", "-p", "-t", &target, "remain-on-exit", "on"]);
-    script.stamp(&target, &request.stamp);
     if matches!(request.place, Place::Respawn(_)) {
         script.command(["display-message", "-p", "-t", &target, &made]);
+    } else {
+        remain(script, &target);
     }
+    script.stamp(&target, &request.stamp);
     if !matches!(request.place, Place::NewSession(_)) {
         let words: [&[u8]; 5] = [b"rename-window", b"-t", target.as_bytes(), b"--", &window];
         script.command(words);
     }
     script.end_line();
+}
+
+fn remain(script: &mut Script, target: &str) {
+    script.command(["set-option", "-p", "-t", target, "remain-on-exit", "on"]);
 }
 
 /// The command's words. tmux hands a single one to a shell; several it executes as they are.

@@ -44,18 +44,15 @@ pub(super) fn read(output: &Output, nonces: &BTreeMap<usize, String>) -> Told {
     let mut told = Told::default();
     let mut within: Option<(usize, &str, Vec<&str>)> = None;
     for line in text.lines() {
-        match &mut within {
-            Some((_, end, shown)) if line != *end => shown.push(line),
-            Some((index, _, shown)) => {
+        match (&mut within, request_of(line, nonces)) {
+            (Some((index, end, shown)), Some(_)) if line == *end => {
                 told.showed.insert(*index, last_lines(&shown.join("\n"), KEPT_LINES));
                 within = None;
             }
-            None => {
-                if let Some((index, pane)) = pane_of(line) {
-                    told.made.insert(index, pane);
-                }
-                within = request_of(line, nonces).map(|index| (index, line, Vec::new()));
-            }
+            // One that is not ended by the line that began it told nothing.
+            (_, Some(index)) => within = Some((index, line, Vec::new())),
+            (Some((_, _, shown)), None) => shown.push(line),
+            (None, None) => told.made.extend(pane_of(line)),
         }
     }
     told

@@ -49,6 +49,14 @@ pub(super) const ENDED: &[Row] = &[
         w.running("api", "claude").ended("api", EndedHow::Exited(1));
         w.seen("api").conversation = Evidence::Changed("another id".into());
     }),
+    row(
+        "so does one that was reported last and is not there",
+        "api: blocked(launch fresh) because conversation killed",
+        |w| {
+            w.running("api", "codex").ended("api", EndedHow::Killed(9));
+            w.seen("api").conversation = Evidence::Unproven { conversation: "new".into(), words: "gone".into() };
+        },
+    ),
     row("unless fresh is its policy", "api: launch fresh because exited", |w| {
         w.running("api", "claude").ended("api", EndedHow::Exited(1));
         w.seen("api").conversation = Evidence::Missing("gone".into());
