@@ -18,6 +18,7 @@ mod marks;
 mod session;
 mod sight;
 mod unmanaged;
+mod wrapper;
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ pub mod ending;
 pub mod execute;
 pub mod launch;
 pub mod ledger;
+mod lines;
 pub mod opening;
 pub mod pass;
 pub mod reap;

@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use crate::host::Host;
 use crate::host::process::{Markers, MarkersRead, ProcessKey};
@@ -10,7 +9,7 @@ use crate::host::tmux::Socket;
 use crate::spec::name::Name;
 use crate::state::launch_files::LaunchFiles;
 use crate::state::leaving::Claim;
-use crate::state::record::{EndedHow, Launch, Phase, Record, SessionId};
+use crate::state::record::{EndedHow, Phase, Record, SessionId};
 use crate::state::stamp::Stamp;
 
 use super::ending::lost;
@@ -20,12 +19,6 @@ use super::observed::{
     Activity, AgentSeen, Evidence, ForeignPane, Observed, PaneRead, PaneSeen, Seen, ServerSeen, TabSeen,
 };
 use super::sight::Sight;
-
-/// A wrapper may first run its agent for a moment, to ask it for its version, say.
-const PROBE: Duration = Duration::from_secs(1);
-
-/// The most processes of a wrapper's tree that are looked at to find the agent: it is among the oldest.
-const LOOKED_AT: usize = 64;
 
 impl Seen {
     /// A session of which nothing but the agent's state is known.
@@ -214,38 +207,6 @@ impl<'a> Scene<'a> {
             }
             MarkersRead::Gone | MarkersRead::Foreign => false,
         }
-    }
-
-    /// Behind a live wrapper the agent has exited when its process was once seen, is gone, and no other process of its
-    /// kind is in the wrapper's tree.
-    fn exited_behind_wrapper(&self, record: Option<&Record>, launch: &Launch) -> bool {
-        let (Some(agent), Some(root), Some(record)) = (launch.agent, launch.process, record) else { return false };
-        agent != root && self.sight.table.alive(agent).is_none() && self.of_kind(record, root, true).is_none()
-    }
-
-    /// The agent where the pane's own process is a wrapper: the one recorded while it lives, else the first of its kind.
-    /// One that is younger than [`PROBE`] is not yet taken for it.
-    fn behind_wrapper(&self, record: &Record, launch: &Launch) -> Option<ProcessKey> {
-        let root = launch.process?;
-        let recorded = launch.agent.filter(|agent| self.sight.table.alive(*agent).is_some());
-        recorded.or_else(|| {
-            let found = self.of_kind(record, root, false).filter(|key| *key != root)?;
-            (self.sight.at.since(&self.host.started(found.start)) >= PROBE).then_some(found)
-        })
-    }
-
-    /// The oldest process of the record's kind in the tree of `root`: parents are older than their children. `unsure`: one
-    /// whose arguments would tell, and cannot be read, counts.
-    fn of_kind(&self, record: &Record, root: ProcessKey, unsure: bool) -> Option<ProcessKey> {
-        let table = &self.sight.table;
-        let kind = self.ask.kinds.get(&record.kind).filter(|kind| kind.tells_processes())?;
-        let named = |key: &ProcessKey| {
-            let process = table.alive(*key);
-            process.is_some_and(|it| kind.is_process(&it.comm, || self.host.argv(*key)).unwrap_or(unsure))
-        };
-        let mut tree: Vec<ProcessKey> = table.trees(&[root]).into_iter().filter(|key| *key != root).collect();
-        tree.sort_by_key(|key| (key.start, key.pid));
-        std::iter::once(root).chain(tree).take(LOOKED_AT).find(named)
     }
 
     /// Why a recorded tab could be there all the same.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::desired::Desired;
 use crate::host::Host;
 use crate::host::process::{BootId, ProcessKey};
-use crate::host::tmux::{KEPT_LINES, PaneId, Socket, TmuxError};
+use crate::host::tmux::{PaneId, Socket, TmuxError};
 use crate::observe::observed::{AgentSeen, Observed, Seen, TabSeen};
 use crate::plan::action::{Action, Item};
 use crate::spec::name::Name;
@@ -18,6 +18,7 @@ use crate::state::record::{Ended, EndedHow, Phase, Record, SessionId};
 use crate::state::store::Store;
 
 use super::ledger::Ledger;
+use super::lines;
 use super::reap::{self, Ending, Target};
 use super::scopes;
 use super::terminals::{self, Terminals};
@@ -230,7 +231,7 @@ impl Round<'_> {
                 };
                 if goes {
                     if let (Action::Stop, Some(record)) = (&item.action, records.get(&item.session)) {
-                        keep_lines(self.host, self.store, record, &terminal.socket, &terminal.pane.id);
+                        lines::keep_shown(self.host, self.store, record, &terminal.socket, &terminal.pane.id);
                     }
                     panes.entry(terminal.socket.clone()).or_default().push(terminal.pane.id.clone());
                 }
@@ -303,23 +304,6 @@ impl Round<'_> {
             ledger.recorded.records.remove(&record.name);
         }
         Ok(())
-    }
-}
-
-/// Keeps what a pane shows in `logs/`.
-fn keep_lines(host: &dyn Host, store: &Store<'_>, record: &Record, socket: &Socket, pane: &PaneId) {
-    if let Ok(text) = host.capture(socket, pane, KEPT_LINES) {
-        keep(host, store, record.id, record.generation(), &text);
-    }
-}
-
-/// Keeps the last lines of a launch in `logs/`; losing them is no reason to stop.
-pub(super) fn keep(host: &dyn Host, store: &Store<'_>, session: SessionId, generation: u32, text: &str) {
-    let dir = store.layout().logs(session);
-    let file = dir.join(generation.to_string());
-    if host.make_dir(&dir).is_ok() && host.remove(&file).is_ok() {
-        // Not synced: after a power cut nothing needs them.
-        let _ = host.create(&file, text.as_bytes());
     }
 }
 

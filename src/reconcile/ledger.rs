@@ -12,8 +12,8 @@ use crate::state::events::{Event, EventLog, Outcome};
 use crate::state::record::{Ended, EndedHow, Phase, Record, Recorded, TabRecord};
 use crate::state::store::Store;
 
-use super::ending;
 use super::launch::{Opening, Progress, SETTLE, Seat};
+use super::lines;
 
 /// Between two writings of what launches come to.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
@@ -183,7 +183,7 @@ impl<'a> Ledger<'a> {
                     self.terminals.insert(opening.session.clone(), (opening.socket.clone(), opened.session.clone()));
                     if let Some(text) = &opened.showed {
                         let before = opening.spec.generation.saturating_sub(1);
-                        ending::keep(self.host, self.store, opening.id, before, text);
+                        lines::keep(self.host, self.store, opening.id, before, text);
                     }
                     self.change(&opening.session, |record| {
                         if let Some(launch) = record.launches.last_mut() {

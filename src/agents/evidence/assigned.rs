@@ -11,7 +11,8 @@ use super::{Finding, Sought, claude};
 const MAX_DIRS: usize = 8192;
 
 /// What an agent that keeps its conversations below `root` wrote of the one with this `id`: of one of which it wrote
-/// nothing, nothing can be resumed. It writes a moment later than it is prompted. `None` where the agent's files do not tell, since their names are its own choice.
+/// nothing, nothing can be resumed. It writes a moment later than it is prompted. `None` where the agent's files do not
+/// tell, since their names are its own choice.
 #[must_use]
 pub fn written(rule: EvidenceRule, id: &str, root: &Path, disk: &dyn Disk) -> Option<Finding> {
     let EvidenceRule::ClaudeTranscript = rule else { return None };
