@@ -152,13 +152,25 @@ impl Bed {
     }
 
     /// Puts a text into the composer as a terminal pastes it, and waits until it stands there.
+    ///
+    /// Gemini draws its composer before it reads: what it is given too early it drops. Then the line is emptied, and given
+    /// the text again.
     #[track_caller]
     pub fn paste_into(&self, name: &str, text: &str) {
         let pane = self.pane(name);
-        self.tmux().run(&["set-buffer", "-b", "typed", "--", text]);
-        self.tmux().run(&["paste-buffer", "-p", "-d", "-b", "typed", "-t", &pane]);
         let begin: String = text.chars().take(20).collect();
-        self.wait(name, "the text is in the composer", || self.shown(&pane).contains(&begin));
+        let mut pasted: Option<Instant> = None;
+        self.wait(name, "the text is in the composer", || {
+            if pasted.is_none_or(|at| at.elapsed() > Duration::from_secs(15)) {
+                if pasted.is_some() {
+                    self.press(name, &["C-u"]);
+                }
+                self.tmux().run(&["set-buffer", "-b", "typed", "--", text]);
+                self.tmux().run(&["paste-buffer", "-p", "-d", "-b", "typed", "-t", &pane]);
+                pasted = Some(Instant::now());
+            }
+            self.shown(&pane).contains(&begin)
+        });
     }
 
     /// Presses keys, in tmux's names.
