@@ -20,7 +20,10 @@ pub static AGENT: Agent = Agent {
 };
 
 common_tests!();
-tests_of!(kept: comes_back_after_a_kill_a_change_and_a_removal);
+tests_of!(
+    kept: comes_back_after_a_kill_a_change_and_a_removal,
+    comes_back_in_mid_turn_and_after_the_server_and_the_machine_died
+);
 
 fn configure(home: &Home) {
     let mut config =

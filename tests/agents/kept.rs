@@ -23,6 +23,12 @@ fn reports(bed: &Bed) -> bool {
     bed.agent.name != "gemini" && bed.agent.kind().reports.is_some()
 }
 
+/// Whether a conversation goes on with the model that the command line names.
+fn changes_its_model(bed: &Bed) -> bool {
+    // OpenCode 1.18.33 goes on with the model that answered last in the conversation.
+    bed.agent.name != "opencode"
+}
+
 /// What a plan says of a conversation that goes on.
 fn kept(bed: &Bed) -> &'static str {
     if reports(bed) { "conversation kept (" } else { "conversation kept, unconfirmed" }
@@ -83,7 +89,7 @@ impl Bed {
     }
 }
 
-/// SIGKILL; then a change that restarts it; then its removal and its return.
+/// SIGKILL; then another model; then its removal and its return.
 pub fn comes_back_after_a_kill_a_change_and_a_removal(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
     let id = bed.prompted("api", FIRST);
@@ -91,14 +97,17 @@ pub fn comes_back_after_a_kill_a_change_and_a_removal(bed: &Bed) {
     bed.farhelm(["plan"]).ok().says("launch, resume").says(kept(bed));
     bed.apply();
     bed.goes_on("api", &id, &[FIRST], SECOND);
-    bed.sessions(&[("api", &fields(bed, "env: {CHANGED: '1'}"))]);
-    bed.farhelm(["plan", "--now"]).ok().says("restart, resume").says("env.CHANGED");
+    let changed = fields(bed, &format!("model: {}", bed.agent.model));
+    bed.sessions(&[("api", &changed)]);
+    bed.farhelm(["plan", "--now"]).ok().says("restart, resume").says("model ");
     bed.farhelm(["apply", "-y", "--now"]).ok();
     bed.goes_on("api", &id, &[FIRST, SECOND], "and the tides");
+    let asked = bed.model().turns().last().map(|turn| turn.model.clone());
+    assert_eq!(asked.as_deref() == Some(bed.agent.model_in_requests), changes_its_model(bed), "{asked:?}");
     bed.sessions(&[]);
     bed.apply();
     assert_eq!(bed.left(), [""; 0]);
-    bed.sessions(&[("api", &fields(bed, "env: {CHANGED: '1'}"))]);
+    bed.sessions(&[("api", &changed)]);
     bed.farhelm(["plan"]).ok().says("launch, resume");
     bed.apply();
     bed.goes_on("api", &id, &[FIRST, SECOND], "and the gulls");
