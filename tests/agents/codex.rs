@@ -40,11 +40,17 @@ tests_of!(
     kept:
     comes_back_after_a_kill_a_change_and_a_removal,
     comes_back_in_mid_turn_and_after_the_server_and_the_machine_died,
+    starts_anew_when_nothing_was_said,
     is_held_when_its_transcript_is_gone,
     comes_back_in_the_conversation_that_a_clear_began,
     a_nested_run_changes_nothing,
 );
-tests_of!(same: two_in_one_directory_are_never_crossed, comes_back_with_its_posture_and_its_environment);
+tests_of!(
+    same:
+    two_in_one_directory_are_never_crossed,
+    comes_back_with_its_posture_and_its_environment,
+    a_first_report_made_while_the_server_dies_counts,
+);
 tests_of!(
     wrapped:
     behind_node_between_it_and_the_terminal_it_is_refused,

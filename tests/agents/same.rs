@@ -120,6 +120,22 @@ pub fn a_report_made_while_the_server_dies_counts(bed: &Bed) {
     bed.down();
 }
 
+/// The tmux server is killed as soon as the first prompt is reported: that conversation counts, although no pass saw the
+/// report while anything of it was alive.
+pub fn a_first_report_made_while_the_server_dies_counts(bed: &Bed) {
+    bed.sessions(&[("api", &fields(bed, ""))]);
+    bed.apply();
+    bed.wait_idle("api");
+    bed.type_into("api", "remember the harbour");
+    let id = bed.reported("api", |_| true);
+    bed.kill_server_hard();
+    assert_eq!(bed.conversation("api")["id"], id.as_str());
+    bed.farhelm(["plan"]).ok().says(", resume");
+    bed.apply();
+    bed.goes_on("api", &id, &["remember the harbour"], "and of its ships");
+    bed.down();
+}
+
 /// `/clear`, and the tmux server is killed long before the next prompt: the conversation that was begun goes on.
 pub fn comes_back_in_an_empty_conversation_that_a_clear_began(bed: &Bed) {
     bed.sessions(&[("api", &fields(bed, ""))]);
