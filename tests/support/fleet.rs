@@ -298,8 +298,7 @@ impl Fleet {
 
     /// Every start so far of the scriptable agent that records under this name.
     pub fn starts(&self, name: &str) -> Vec<Start> {
-        let text = fs::read_to_string(self.path("records").join(name)).unwrap_or_default();
-        text.lines().map(read_start).collect()
+        self.recorded(name).lines().map(read_start).collect()
     }
 
     /// Waits until the agent has started this often in all; its latest start.
@@ -332,12 +331,18 @@ impl Fleet {
 
     /// Pids that the scriptable agent noted of its children (`--pids`), by how they were started.
     pub fn noted(&self, file: &str) -> Vec<(String, i32)> {
-        let text = fs::read_to_string(self.path("records").join(file)).unwrap_or_default();
         let read = |line: &str| {
             let (how, pid) = line.split_once(' ')?;
             Some((how.to_owned(), pid.parse().ok()?))
         };
-        text.lines().filter_map(read).collect()
+        self.recorded(file).lines().filter_map(read).collect()
+    }
+
+    /// The whole lines of a record: the last may be being written.
+    fn recorded(&self, file: &str) -> String {
+        let mut text = fs::read_to_string(self.path("records").join(file)).unwrap_or_default();
+        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+        text
     }
 
     /// Ends this process with the fleet, although nothing shows that it belongs to it.
