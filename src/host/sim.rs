@@ -17,6 +17,7 @@ mod program;
 pub mod random;
 mod servers;
 mod shim;
+mod spoiling;
 mod table;
 mod talks;
 mod tmux;

@@ -165,8 +165,8 @@ fn b2_a_watch_holds_a_session_whose_conversation_lies_elsewhere_and_begins_none_
     bed.fleet.down();
 }
 
-#[test]
-fn b16_a_huge_conversation_that_is_slow_to_resume_is_waited_for_and_told_and_left_alone() {
+/// A session that runs, and its conversation: huge, and slow to resume from now on.
+fn slow_to_resume() -> (Bed, Start, PathBuf) {
     let bed = Bed::new();
     bed.keeps_below("config");
     bed.fleet.apply();
@@ -174,6 +174,12 @@ fn b16_a_huge_conversation_that_is_slow_to_resume_is_waited_for_and_told_and_lef
     let file = bed.known();
     fatten(&file);
     fs::write(&bed.slow, "").expect("a file");
+    (bed, first, file)
+}
+
+#[test]
+fn b16_a_huge_conversation_that_is_slow_to_resume_is_waited_for_and_told_and_left_alone() {
+    let (bed, first, file) = slow_to_resume();
     process::kill_hard(first.pid);
     let begun = Instant::now();
     bed.fleet.apply();
@@ -184,13 +190,7 @@ fn b16_a_huge_conversation_that_is_slow_to_resume_is_waited_for_and_told_and_lef
 
 #[test]
 fn b16_a_watch_waits_for_a_slow_resume_too_and_starts_nothing_beside_it() {
-    let bed = Bed::new();
-    bed.keeps_below("config");
-    bed.fleet.apply();
-    let first = bed.fleet.started("api", 1);
-    let file = bed.known();
-    fatten(&file);
-    fs::write(&bed.slow, "").expect("a file");
+    let (bed, first, file) = slow_to_resume();
     let watching = Watching::start(&bed.fleet);
     process::kill_hard(first.pid);
     bed.fleet.started("api", 2);
