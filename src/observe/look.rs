@@ -64,7 +64,7 @@ impl Ask<'_> {
 /// is of the right servers.
 #[must_use]
 pub fn look(host: &dyn Host, ask: &Ask, early: Option<Reading>) -> Observed {
-    let dirs = ask.dirs.iter().map(|(name, dir)| (name.clone(), look_at_dir(host, dir))).collect();
+    let dirs = look_at_dirs(host, &ask.dirs);
     let early = early.filter(|reading| reading.is_of(&ask.sockets()));
     let sight = early.map_or_else(|| Sight::take(host, ask), |reading| Ok(Sight::of(host, ask, reading)));
     match sight {
@@ -116,6 +116,13 @@ fn nothing_seen(host: &dyn Host, ask: &Ask, words: &str) -> Observed {
         contents: BTreeMap::new(),
         unmanaged: BTreeMap::new(),
     }
+}
+
+/// Many sessions share a directory, and it is looked at once.
+fn look_at_dirs(host: &dyn Host, dirs: &[(Name, PathBuf)]) -> BTreeMap<Name, DirSeen> {
+    let mut seen = BTreeMap::<&Path, DirSeen>::new();
+    let mut look = |dir| seen.entry(dir).or_insert_with(|| look_at_dir(host, dir)).clone();
+    dirs.iter().map(|(name, dir)| (name.clone(), look(dir.as_path()))).collect()
 }
 
 fn look_at_dir(disk: &(impl Disk + ?Sized), dir: &Path) -> DirSeen {

@@ -49,6 +49,7 @@ pub struct Machine {
     pub tables: Cell<usize>,
     pub environments: Cell<usize>,
     pub listings: Cell<usize>,
+    pub resolved: Cell<usize>,
 }
 
 pub const SERVER: Pid = 100;
@@ -148,6 +149,7 @@ impl Machine {
             tables: Cell::new(0),
             environments: Cell::new(0),
             listings: Cell::new(0),
+            resolved: Cell::new(0),
         }
     }
 
@@ -310,6 +312,7 @@ impl Disk for Machine {
         unreachable!("observing removes nothing")
     }
     fn resolve_dir(&self, dir: &Path) -> Result<PathBuf, DiskError> {
+        self.resolved.set(self.resolved.get() + 1);
         match dir.to_str().unwrap() {
             "/link" => Ok("/real".into()),
             "/file" => refused(dir, DiskFault::WrongType),

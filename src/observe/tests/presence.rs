@@ -265,6 +265,18 @@ fn directories_are_there_missing_or_unknown() {
 }
 
 #[test]
+fn a_directory_of_many_sessions_is_resolved_once() {
+    let machine = Machine::new(&[World::without_server(&[])]);
+    let dirs = [("api", "/link"), ("web", "/link"), ("docs", "/none")];
+    let dirs = dirs.map(|(session, dir)| (name(session), PathBuf::from(dir)));
+    let observed = machine.look_for(&BTreeMap::new(), &BTreeSet::new(), dirs.into());
+    assert_eq!(observed.dirs[&name("api")], DirSeen::Present("/real".into()));
+    assert_eq!(observed.dirs[&name("web")], DirSeen::Present("/real".into()));
+    assert!(matches!(observed.dirs[&name("docs")], DirSeen::Missing(_)));
+    assert_eq!(machine.resolved.get(), 2);
+}
+
+#[test]
 fn an_unmarked_agent_in_a_sessions_directory_is_mentioned_and_nothing_else_is() {
     let claude = |pid, parent| Process { comm: "claude".into(), ..process(pid, parent) };
     let others =
